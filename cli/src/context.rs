@@ -2,7 +2,10 @@
 
 pub(crate) mod signals;
 
+use std::time::Duration;
+
 use camino::Utf8Path;
+use tokio::time::Instant;
 
 use self::signals::Signals;
 use crate::{
@@ -11,6 +14,31 @@ use crate::{
     output::Output,
 };
 use conclave_shared::redact::Redactor;
+
+/// Time for each step of a run that has to end.
+const LAST_STEP: Duration = Duration::from_secs(5);
+
+/// A step of a run that has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastStep {
+    /// What is known is posted.
+    Post,
+    /// An earlier approval is taken back.
+    TakeBack,
+    /// The check gets its end.
+    Check,
+}
+
+impl LastStep {
+    /// Time after the signal in a job of GitHub Actions, which sends another one after 7.5 seconds, and kills 2.5 seconds later.
+    const fn after_signal(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Post => 3_500,
+            Self::TakeBack => 4_500,
+            Self::Check => 6_500,
+        })
+    }
+}
 
 /// The environment, the door for what is printed, and what ends a run early.
 #[derive(Debug)]
@@ -57,6 +85,14 @@ impl Context {
     pub(crate) fn follow(&mut self, handed_on: Option<&Utf8Path>) {
         if let Some(file) = handed_on {
             self.env = self.env.with(names::HANDED_ON, file.as_str());
+        }
+    }
+
+    /// The moment at which a step of a run that has to end is given up.
+    pub(crate) fn given_up(&self, step: LastStep) -> Instant {
+        match self.signals.asked_at().filter(|_| self.env.is_github_job()) {
+            Some(asked) => asked + step.after_signal(),
+            None => Instant::now() + LAST_STEP,
         }
     }
 

@@ -17,6 +17,7 @@ mod workers;
 use std::{future::Future, time::Duration};
 
 use camino::Utf8Path;
+use conclave_engine::repo_config::RuntimeChoice;
 use serde::Serialize;
 
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
     exit::{Exit, Failure},
 };
 
-/// What is to be checked.
+/// The request for a check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     env: &'a Environment,
@@ -34,6 +35,8 @@ pub(crate) struct Request<'a> {
     address: Option<&'a str>,
     /// A directory in the repository, in place of the job's checkout or the current one.
     repository: Option<&'a Utf8Path>,
+    /// The agent runtime that reviews are asked for.
+    runtime: RuntimeChoice,
     /// Time for one check.
     limit: Duration,
 }
@@ -44,6 +47,7 @@ pub(crate) async fn run(arguments: DoctorArguments, context: &Context) -> Result
         env: &context.env,
         address: arguments.mr.as_deref(),
         repository: arguments.repo.as_deref(),
+        runtime: arguments.runtime,
         limit: Duration::from_secs(arguments.check_seconds),
     }))
     .await;
@@ -156,9 +160,8 @@ impl Found {
 
 /// Runs all checks at once.
 async fn examine(request: &Request<'_>) -> Report {
-    let (tools, sandbox, git, place, network, forge, providers, config, tracker) = tokio::join!(
-        ended(LOCAL, "opencode", tools::agent(request)),
-        ended(LOCAL, "sandbox", tools::sandbox(request)),
+    let (tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
+        ended(LOCAL, "runtime", tools::agent(request)),
         ended(LOCAL, "git", tools::git()),
         ended(LOCAL, "repository", place::examine(request)),
         within(request, "proxy", network::examine(request)),
@@ -168,7 +171,7 @@ async fn examine(request: &Request<'_>) -> Report {
         within(request, "review-tracker", workers::tracker(request)),
     );
     let mut all = Found::default();
-    for found in [tools, sandbox, git, place, network, forge, providers, config, tracker] {
+    for found in [tools, git, place, network, forge, providers, config, tracker] {
         all.checks.extend(found.checks);
         all.not_set_up.extend(found.not_set_up);
     }

@@ -5,8 +5,13 @@ pub(crate) mod names;
 pub(crate) mod providers;
 pub(crate) mod services;
 
-use std::{collections::BTreeMap, ffi::OsString};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    sync::{Arc, OnceLock},
+};
 
+use conclave_job_token::JobToken;
 use conclave_shared::redact::Redactor;
 use secrecy::SecretString;
 
@@ -18,6 +23,8 @@ pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
     /// Nothing beside these counts, not even the system's proxies.
     sealed: bool,
+    /// The tokens that a job of GitHub asks for, once for the whole run.
+    workflow_token: Arc<OnceLock<JobToken>>,
 }
 
 /// Words in a variable's name that make its value a secret.
@@ -28,7 +35,7 @@ impl Environment {
         let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         Self {
             variables: variables.into_iter().filter_map(text).collect(),
-            sealed: false,
+            ..Self::default()
         }
     }
 
@@ -38,6 +45,7 @@ impl Environment {
         Self {
             variables: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
             sealed: true,
+            ..Self::default()
         }
     }
 
@@ -53,6 +61,7 @@ impl Environment {
         Self {
             variables,
             sealed: self.sealed,
+            workflow_token: Arc::clone(&self.workflow_token),
         }
     }
 

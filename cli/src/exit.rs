@@ -6,10 +6,11 @@ use conclave_engine::{plugin::PluginError, ports::ForgeError, prompt::UnknownPro
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_gateway::ConfigError;
 use conclave_git::{GitError, WorkspaceError};
-use conclave_opencode::{InstallError, ProcessError, SandboxStatus, StartError};
+use conclave_opencode::{InstallError, ProcessError, StartError};
 use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
 use conclave_plugin_telemetry::MemoryError;
+use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
 
 macro_rules! exits {
@@ -114,6 +115,9 @@ pub enum Failure {
         /// The sandbox here.
         found: SandboxStatus,
     },
+    /// The native runtime cannot be used.
+    #[error(transparent)]
+    Native(#[from] conclave_native::StartError),
     /// A plugin.
     #[error(transparent)]
     Plugin(#[from] PluginError),

@@ -208,7 +208,7 @@ impl Output {
 
     /// Shows what became of a posted review.
     pub(crate) fn posted(&self, outcome: &PublishOutcome) {
-        let mut state = match outcome.stance.and_then(|stance| stance.shown) {
+        let mut state = match outcome.applied_state.and_then(|applied| applied.shown) {
             Some(ReviewState::RequestedChanges) => "changes requested by the bot",
             _ if outcome.approved => "approved by the bot",
             _ => "not approved by the bot",

@@ -20,7 +20,11 @@ pub(crate) mod workflow;
 use std::{sync::Arc, time::Duration};
 
 use camino::Utf8PathBuf;
-use conclave_engine::ports::{Progress, ProgressEvent};
+use conclave_engine::{
+    ports::{Progress, ProgressEvent},
+    repo_config::RuntimeChoice,
+};
+use conclave_sandbox::SandboxStatus;
 use conclave_shared::{
     config::{Limits, seconds},
     telemetry::{EventBody, RunStage},
@@ -38,7 +42,10 @@ use self::{
     prepare::{Prepared, change::Source, components::Components, prepare, report_all},
     recording::RunRecording,
     report::RunReport,
-    start::runtime::Child,
+    start::{
+        choice::{Starting, of_job},
+        opencode::Wanted,
+    },
     stopwatch::Stopwatch,
 };
 use crate::{
@@ -126,7 +133,7 @@ impl Run<'_> {
         } = self;
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
-        let (child, prepared) = match Box::pin(self.ready(source, components)).await {
+        let (starting, prepared) = match Box::pin(self.ready(source, components)).await {
             Ok(ready) => ready,
             Err(end) => return end,
         };
@@ -151,7 +158,7 @@ impl Run<'_> {
             forge.limit_requests(seconds(limits.forge_seconds));
         }
         report.enter(RunStage::Review);
-        let executed = Box::pin(execute(self, child, prepared, &directory, run_limit)).await;
+        let executed = Box::pin(execute(self, starting, prepared, &directory, run_limit)).await;
         self.display.close();
         let Some((executed, review, runtime)) = executed? else {
             let exit = context.signals.exit().unwrap_or(Exit::Terminated);
@@ -165,27 +172,36 @@ impl Run<'_> {
         ending.finish(review, runtime, gate).await
     }
 
-    /// Prepares everything while the child starts; an error is the end of the run.
-    async fn ready(&self, source: Source, components: Components) -> Result<(Child, Prepared), Result<Exit, Failure>> {
+    /// Prepares everything while the runtime starts; an error is the end of the run.
+    async fn ready(
+        &self,
+        source: Source,
+        components: Components,
+    ) -> Result<((Starting, SandboxStatus), Prepared), Result<Exit, Failure>> {
         let Context {
             env, output, signals, ..
         } = self.context;
         let (arguments, scratch) = (self.arguments, self.scratch.path());
-        let mut child = Child::start(env, scratch, &self.workspace()).await;
-        // The start's limit is known only when all settings are; the child starts meanwhile.
-        let (start_limit, limit) = watch::channel(None);
+        let choice = of_job(arguments.planning.runtime, &self.recording).map_err(Err)?;
+        let mut starting = Starting::begin(choice, env, scratch, &self.workspace()).await;
+        // The start's limit is known only when all settings are; the runtime starts meanwhile.
+        let (wanted, is_wanted) = watch::channel(Wanted::NotKnown);
         let preparing = async {
             let progress = self.progress.as_ref();
             let (planning, agents) = (&arguments.planning, arguments.agents);
             let prepared = prepare(source, components, planning, agents, scratch, progress).await;
             let prepared = prepared.map_err(Err)?;
             self.report.enter(RunStage::Plan);
-            start_limit.send_replace(Some(seconds(prepared.config.limits.start_seconds)));
+            let of_repo = prepared.repo.in_force.config.review.runtime;
+            wanted.send_replace(match choice.or(of_repo) {
+                Some(RuntimeChoice::Native) => Wanted::Not,
+                _ => Wanted::Within(seconds(prepared.config.limits.start_seconds)),
+            });
             worth_a_review(prepared, self.context)
         };
         let answering = async {
-            Ok(match &mut child {
-                Ok(child) => child.answers(limit).await,
+            Ok(match &mut starting {
+                Ok(starting) => starting.answers(is_wanted).await,
                 Err(_) => Ok(()),
             })
         };
@@ -197,26 +213,34 @@ impl Run<'_> {
         let (mut prepared, answered) = match ready {
             Ok(ready) => ready,
             Err(end) => {
-                if let Ok(child) = child {
-                    child.stop().await;
+                if let Ok(starting) = starting {
+                    starting.stop().await;
                 }
                 return Err(end);
             }
         };
         self.report.enter(RunStage::Runtime);
-        let mut child = child.map_err(Err)?;
+        let starting = starting.map_err(Err)?;
         answered.map_err(Err)?;
-        child.limit_start(seconds(prepared.config.limits.start_seconds));
-        let of_repo = prepared.repo.in_force.config.review.require_sandbox;
-        if let Err(failure) = child.require_sandbox(arguments.require_sandbox.max(of_repo)).await {
-            child.stop().await;
-            return Err(Err(failure));
-        }
+        let of_repo = &prepared.repo.in_force.config.review;
+        let mut starting = starting.settle(choice, of_repo.runtime).await.map_err(Err)?;
+        starting.limit_start(seconds(prepared.config.limits.start_seconds));
+        let required = arguments.require_sandbox.max(of_repo.require_sandbox);
+        let sandbox = match starting.sandbox(env, required).await {
+            Ok(sandbox) => sandbox,
+            Err(failure) => {
+                starting.stop().await;
+                return Err(Err(failure));
+            }
+        };
+        let note = starting.note();
+        report_all(self.progress.as_ref(), &note);
+        prepared.warnings.extend(note);
         self.stopwatch.lap("diff, configuration, plan");
         let cut_short = cut_short_by_job(env, prepared.config.limits.run_seconds);
         report_all(self.progress.as_ref(), &cut_short);
         prepared.warnings.extend(cut_short);
-        Ok((child, prepared))
+        Ok(((starting, sandbox), prepared))
     }
 
     /// Where the agents' checkout is made.

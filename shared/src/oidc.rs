@@ -1,5 +1,9 @@
-//! Tokens that other services give out, job tokens of GitLab (`id_tokens`) and those of Cloudflare Access: what has to be
-//! true of one, besides its signature.
+//! Tokens that other services give out, job tokens of GitLab (`id_tokens`) and of GitHub Actions (`id-token: write`), and those of
+//! Cloudflare Access: what has to be true of one, besides its signature.
+//!
+//! Projects of two forges may have one path. A repository of GitHub is therefore known by its host, too (`github.com:octo/shop`),
+//! which no project of GitLab can be called: a colon stands in no path of either forge. Which of both a token names is decided by
+//! its issuer alone, and of its claims only the one counts that this kind of issuer vouches for.
 //!
 //! A token is a JWT. Its signature is checked where there is cryptography; everything else is decided here, from the
 //! token's text, the settings, and the time, which is an argument. The algorithm is pinned: what a token says of its own
@@ -12,38 +16,150 @@ use serde::Deserialize;
 
 use crate::path_globs::{BadGlob, PathGlobs};
 
-/// The only algorithm, which is GitLab's.
+/// The only algorithm, which is GitLab's and GitHub's.
 pub const ALGORITHM: &str = "RS256";
 /// The longest token that is looked at. GitLab's have about 2 KB.
 pub const MAX_TOKEN: usize = 16 * 1024;
-/// How far the clocks of GitLab and of this side may be apart, in seconds.
+/// How far the clocks of a forge and of this side may be apart, in seconds.
 pub const LEEWAY_SECONDS: i64 = 60;
 /// The shortest key, in bits.
 const MIN_BITS: usize = 2048;
+/// The host whose repositories, and the jobs in them, are open to every account of the world.
+const PUBLIC_GITHUB: &str = "github.com";
+
+/// The name of a GitHub repository where projects of several forges meet: `github.com:octo/shop`.
+pub fn github_project(host: &str, repository: &str) -> String {
+    format!("{}:{repository}", host.to_ascii_lowercase())
+}
 
 /// Whose tokens are taken.
 #[derive(Debug, Clone)]
 pub struct OidcPolicy {
-    /// The issuer, as tokens name it: the instance's address.
+    /// The issuer, as tokens name it: the instance's address, or that of GitHub's tokens.
     pub issuer: String,
     /// The audience that tokens have to be made for.
     pub audience: String,
+    /// The host of GitHub whose repositories the tokens name; none of a GitLab, whose projects have their bare paths.
+    host: Option<String>,
     projects: PathGlobs,
 }
 
 impl OidcPolicy {
-    /// A policy. `projects` is the list of patterns of project paths that may read, with commas between them.
-    pub fn new(issuer: &str, audience: &str, projects: &str) -> Result<Self, Vec<BadGlob>> {
-        let patterns: Vec<&str> = projects
-            .split(',')
-            .map(str::trim)
-            .filter(|pattern| !pattern.is_empty())
-            .collect();
-        Ok(Self {
-            issuer: issuer.trim_end_matches('/').to_owned(),
-            audience: audience.to_owned(),
-            projects: PathGlobs::of_projects(&patterns)?,
-        })
+    /// A policy for each issuer of a list with commas between them. `projects` is the list of patterns of projects that are let in:
+    /// bare paths of GitLab's projects, and `HOST:` before those of GitHub's repositories. A pattern counts for its own issuer only.
+    /// The error completes "jobs' tokens cannot be checked: …".
+    pub fn of_issuers(issuers: &str, audience: &str, projects: &str) -> Result<Vec<Self>, String> {
+        let mut policies: Vec<Self> = Vec::new();
+        let mut patterns: Vec<(Option<String>, &str)> = entries(projects).map(namespaced).collect();
+        for issuer in entries(issuers) {
+            let issuer = issuer.trim_end_matches('/');
+            let host = github_host(issuer);
+            if policies.iter().any(|policy| policy.host == host) {
+                return Err(format!(
+                    "`{issuer}` is the second issuer of projects with the same names; a Worker can have only one of them"
+                ));
+            }
+            let own: Vec<&str> = patterns
+                .extract_if(.., |(named, _)| *named == host)
+                .map(|(_, pattern)| pattern)
+                .collect();
+            let is_open = |pattern: &&&str| {
+                let owner = pattern.trim_start_matches('/').split('/').next().unwrap_or_default();
+                owner.contains(['*', '?', '[', '{'])
+            };
+            if let Some(open) = own
+                .iter()
+                .find(is_open)
+                .filter(|_| host.as_deref() == Some(PUBLIC_GITHUB))
+            {
+                return Err(format!(
+                    "`{PUBLIC_GITHUB}:{open}` lets in repositories of every account; name the owner, as in `{PUBLIC_GITHUB}:octo/**`"
+                ));
+            }
+            policies.push(Self {
+                issuer: issuer.to_owned(),
+                audience: audience.to_owned(),
+                host,
+                projects: PathGlobs::of_projects(&own).map_err(|bad| bad_patterns(&bad))?,
+            });
+        }
+        match patterns.first() {
+            Some((host, pattern)) => {
+                let named = host
+                    .as_ref()
+                    .map_or_else(|| "a GitLab".to_owned(), |host| format!("{host}:"));
+                Err(format!(
+                    "`{pattern}` is a pattern for {named}, whose issuer is not listed; repositories of GitHub are written with their host, as \
+                     in `{PUBLIC_GITHUB}:octo/**`"
+                ))
+            }
+            None => Ok(policies),
+        }
+    }
+
+    /// The address of the issuer's keys, where its kind of issuer has them.
+    pub fn keys(&self) -> String {
+        let path = match self.host {
+            Some(_) => "/.well-known/jwks",
+            None => "/oauth/discovery/keys",
+        };
+        format!("{}{path}", self.issuer)
+    }
+
+    /// The name of the project that the claims are of, if it is on the list.
+    fn project(&self, claims: &Claims) -> Result<String, OidcError> {
+        let (name, is_listed) = match &self.host {
+            None => {
+                let path = claims.project_path.as_deref().ok_or(OidcError::Malformed)?;
+                (path.to_owned(), self.projects.is_match(path))
+            }
+            Some(host) => {
+                let repository = claims.repository.as_deref().ok_or(OidcError::Malformed)?;
+                let (owner, name) = repository.split_once('/').ok_or(OidcError::Malformed)?;
+                // Names can be taken over when an account gives its name up, its number cannot.
+                let numbered = claims
+                    .repository_owner_id
+                    .as_ref()
+                    .map(|id| format!("{owner}@{id}/{name}"));
+                let is_listed =
+                    self.projects.is_match(repository) || numbered.is_some_and(|name| self.projects.is_match(&name));
+                (github_project(host, repository), is_listed && !repository.contains('@'))
+            }
+        };
+        let is_clear = name.matches(':').count() == usize::from(self.host.is_some());
+        if is_listed && is_clear {
+            return Ok(name);
+        }
+        let shown = name.chars().filter(|character| !character.is_control());
+        Err(OidcError::Project(shown.take(200).collect()))
+    }
+}
+
+/// The entries of a list with commas between them.
+fn entries(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|entry| !entry.is_empty())
+}
+
+/// A pattern of projects, and the host before it if it has one.
+fn namespaced(pattern: &str) -> (Option<String>, &str) {
+    match pattern.split_once(':') {
+        Some((host, pattern)) => (Some(host.trim().to_ascii_lowercase()), pattern.trim()),
+        None => (None, pattern),
+    }
+}
+
+/// The host of the repositories that an issuer's tokens name, if it is one of GitHub Actions. An enterprise may have an address
+/// of its own below that of github.com.
+fn github_host(issuer: &str) -> Option<String> {
+    let (_, rest) = issuer.split_once("://")?;
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = authority.split(':').next()?.to_ascii_lowercase();
+    if host == "token.actions.githubusercontent.com" {
+        return Some(PUBLIC_GITHUB.to_owned());
+    }
+    match host.strip_prefix("token.actions.") {
+        Some(residence) if residence.ends_with(".ghe.com") => Some(residence.to_owned()),
+        _ => (path == "_services/token").then_some(host),
     }
 }
 
@@ -134,6 +250,13 @@ struct Claims {
     /// GitLab: the job's project.
     #[serde(default)]
     project_path: Option<String>,
+    /// GitHub: the job's repository. The others of its claims may be missing or look otherwise one day; this one is what a repository
+    /// is known by.
+    #[serde(default)]
+    repository: Option<String>,
+    /// GitHub: the number of the account that the repository belongs to.
+    #[serde(default)]
+    repository_owner_id: Option<String>,
     /// Access: a person.
     #[serde(default)]
     email: Option<String>,
@@ -219,7 +342,7 @@ impl fmt::Debug for UnverifiedToken {
 /// The job behind a token whose signature and claims were checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobIdentity {
-    /// The path of the job's project.
+    /// The name of the job's project: its path at GitLab, with the host before it at GitHub.
     pub project_path: String,
 }
 
@@ -248,17 +371,19 @@ impl UnverifiedToken {
         })
     }
 
+    /// The place of the policy for the issuer that the token names. It only says whose keys are to be asked for.
+    pub fn issuer(&self, policies: &[OidcPolicy]) -> Result<usize, OidcError> {
+        let named = self.claims.iss.trim_end_matches('/');
+        let place = policies.iter().position(|policy| policy.issuer == named);
+        let known = || policies.iter().map(|policy| policy.issuer.as_str()).collect::<Vec<_>>();
+        place.ok_or_else(|| OidcError::Issuer(known().join(" and ")))
+    }
+
     /// Checks the claims of a job's token. The signature has to be checked before anything is believed.
     pub fn check(self, policy: &OidcPolicy, now_seconds: i64) -> Result<JobIdentity, OidcError> {
-        let project_path = self.claims.project_path.as_deref().ok_or(OidcError::Malformed)?;
         self.claims.check(&policy.issuer, &policy.audience, now_seconds)?;
-        if !policy.projects.is_match(project_path) {
-            let shown = project_path.chars().filter(|character| !character.is_control());
-            return Err(OidcError::Project(shown.take(200).collect()));
-        }
-        Ok(JobIdentity {
-            project_path: project_path.to_owned(),
-        })
+        let project_path = policy.project(&self.claims)?;
+        Ok(JobIdentity { project_path })
     }
 
     /// Checks the claims of a token of Cloudflare Access, and says whose it is; empty if it does not say. The signature has
@@ -267,6 +392,10 @@ impl UnverifiedToken {
         self.claims.check(&policy.issuer, &policy.audience, now_seconds)?;
         Ok(self.claims.email.or(self.claims.common_name).unwrap_or_default())
     }
+}
+
+fn bad_patterns(bad: &[BadGlob]) -> String {
+    bad.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn bytes(part: &str) -> Result<Vec<u8>, OidcError> {

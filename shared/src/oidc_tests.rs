@@ -6,13 +6,35 @@ use super::*;
 
 const NOW: i64 = 1_800_000_000;
 
+const AUDIENCE: &str = "https://config.example.com";
+const GITHUB: &str = "https://token.actions.githubusercontent.com";
+
 fn policy() -> OidcPolicy {
-    OidcPolicy::new(
-        "https://gitlab.example.com/",
-        "https://config.example.com",
-        "platform/**, tools",
-    )
-    .expect("good")
+    let policies = OidcPolicy::of_issuers("https://gitlab.example.com/", AUDIENCE, "platform/**, tools");
+    policies.expect("good").remove(0)
+}
+
+/// A GitLab, github.com and an Enterprise Server.
+fn forges() -> Vec<OidcPolicy> {
+    let issuers = format!("https://gitlab.example.com, {GITHUB}/, https://ghe.example.com/_services/token");
+    let projects = "platform/**, github.com:octo, GitHub.com:acme@77/shop, ghe.example.com:**";
+    OidcPolicy::of_issuers(&issuers, AUDIENCE, projects).expect("good")
+}
+
+/// The claims of GitHub's tokens, as far as they matter.
+fn github_claims() -> Value {
+    json!({"iss": GITHUB, "aud": AUDIENCE, "exp": NOW + 300, "nbf": NOW - 600, "iat": NOW, "sub": "repo:octo/shop:pull_request",
+        "repository": "octo/shop", "repository_id": "74", "repository_owner": "octo", "repository_owner_id": "65",
+        "event_name": "pull_request", "ref": "refs/pull/7/merge", "runner_environment": "github-hosted", "jti": "x"})
+}
+
+/// The project of a token, by the policy of the issuer that it names.
+fn project_of(change: impl FnOnce(&mut Value)) -> Result<String, OidcError> {
+    let (policies, mut claims) = (forges(), github_claims());
+    change(&mut claims);
+    let parsed = UnverifiedToken::parse(&token(&header(), &claims))?;
+    let policy = &policies[parsed.issuer(&policies)?];
+    Ok(parsed.check(policy, NOW)?.project_path)
 }
 
 fn part(value: &Value) -> String {
@@ -147,10 +169,127 @@ fn only_listed_projects_may_read() {
         assert_eq!(result.is_ok(), good, "{project}");
         assert!(result.is_ok() || result.expect_err("refused").is_forbidden());
     }
-    let nobody = OidcPolicy::new("https://gitlab.example.com", "https://config.example.com", " , ").expect("empty");
+    let nobody = OidcPolicy::of_issuers("https://gitlab.example.com", AUDIENCE, " , ").expect("empty");
     let parsed = UnverifiedToken::parse(&token(&header(), &claims())).expect("a token");
-    assert!(parsed.check(&nobody, NOW).is_err(), "an empty list lets nobody in");
-    assert_eq!(OidcPolicy::new("i", "a", "ok,a[").expect_err("bad").len(), 1);
+    assert!(parsed.check(&nobody[0], NOW).is_err(), "an empty list lets nobody in");
+}
+
+#[test]
+fn a_repository_is_known_by_its_host_and_its_issuer_says_which() {
+    assert_eq!(project_of(|_| ()).as_deref(), Ok("github.com:octo/shop"));
+    let at_server = |claims: &mut Value| claims["iss"] = json!("https://ghe.example.com/_services/token");
+    assert_eq!(project_of(at_server).as_deref(), Ok("ghe.example.com:octo/shop"));
+    // The same path at GitLab is another project, and GitLab has no word on repositories of GitHub.
+    for (issuer, claim, path) in [
+        ("https://gitlab.example.com", "project_path", "platform/shop"),
+        (GITHUB, "repository", "octo/shop"),
+    ] {
+        let mixed = project_of(|claims| {
+            claims["repository"] = json!("octo/evil");
+            claims["project_path"] = json!("platform/evil");
+            claims["iss"] = json!(issuer);
+            claims[claim] = json!(path);
+        });
+        let name = mixed.expect("good");
+        assert_eq!(name.contains(':'), issuer == GITHUB, "{name}");
+        assert!(name.ends_with(path), "{name}");
+        let without = project_of(|claims| {
+            claims["project_path"] = json!("platform/shop");
+            claims["iss"] = json!(issuer);
+            claims.as_object_mut().expect("claims").remove(claim);
+        });
+        assert_eq!(without, Err(OidcError::Malformed), "{issuer}");
+    }
+    let unknown =
+        project_of(|claims| claims["iss"] = json!("https://token.actions.githubusercontent.com.evil.example"));
+    assert!(matches!(unknown, Err(OidcError::Issuer(_))), "{unknown:?}");
+}
+
+#[test]
+fn a_pattern_is_for_the_forge_that_it_names() {
+    for (repository, good) in [
+        ("octo/shop", true),
+        ("Octo/Shop", true),
+        ("platform/shop", false),
+        ("octo-x/shop", false),
+        ("mallory/octo", false),
+        ("acme/shop", false),
+        ("acme@77/shop", false),
+        ("octo:x/shop", false),
+        ("octo", false),
+    ] {
+        let result = project_of(|claims| claims["repository"] = json!(repository));
+        assert_eq!(result.is_ok(), good, "{repository}: {result:?}");
+    }
+    // A name that was given up may be another account's now; the number stays.
+    let of = |id: Value| {
+        project_of(|claims| {
+            claims["repository"] = json!("acme/shop");
+            claims["repository_owner_id"] = id;
+        })
+    };
+    assert_eq!(of(json!("77")).as_deref(), Ok("github.com:acme/shop"));
+    for id in [json!("78"), json!(""), json!(null)] {
+        assert!(of(id).is_err_and(|error| error.is_forbidden()));
+    }
+    // No project of GitLab can pass for one of GitHub.
+    for path in ["github.com:octo/shop", "platform/x:y", "octo/shop"] {
+        let result = project_of(|claims| {
+            claims["iss"] = json!("https://gitlab.example.com");
+            claims["project_path"] = json!(path);
+        });
+        assert!(result.is_err_and(|error| error.is_forbidden()), "{path}");
+    }
+}
+
+#[test]
+fn the_list_of_issuers_is_clear_about_whose_projects_they_are() {
+    for (issuer, keys) in [
+        (
+            "https://gitlab.example.com/",
+            "https://gitlab.example.com/oauth/discovery/keys",
+        ),
+        (GITHUB, "https://token.actions.githubusercontent.com/.well-known/jwks"),
+        (
+            "https://token.actions.githubusercontent.com/acme",
+            "https://token.actions.githubusercontent.com/acme/.well-known/jwks",
+        ),
+        (
+            "https://ghe.example.com/_services/token",
+            "https://ghe.example.com/_services/token/.well-known/jwks",
+        ),
+    ] {
+        let policies = OidcPolicy::of_issuers(issuer, AUDIENCE, "").expect(issuer);
+        assert_eq!(policies[0].keys(), keys);
+    }
+    let resident = OidcPolicy::of_issuers("https://token.actions.octo.ghe.com", AUDIENCE, "octo.ghe.com:**");
+    assert!(resident.is_ok(), "{resident:?}");
+    for (issuers, projects, named) in [
+        ("https://gitlab.example.com", "ok,a[", "`a[` is not a pattern"),
+        (
+            "https://a.example.com,https://b.example.com",
+            "**",
+            "`https://b.example.com` is the second",
+        ),
+        (
+            "https://token.actions.githubusercontent.com,https://token.actions.githubusercontent.com/acme",
+            "",
+            "second",
+        ),
+        (GITHUB, "octo/*", "`octo/*` is a pattern for a GitLab"),
+        (
+            "https://gitlab.example.com",
+            "github.com:octo/*",
+            "`octo/*` is a pattern for github.com:",
+        ),
+        (GITHUB, "github.com:**", "lets in repositories of every account"),
+        (GITHUB, "github.com:*/shop", "name the owner"),
+        (GITHUB, "github.com:/oct?/shop", "name the owner"),
+        (GITHUB, "github.com:", "it is empty"),
+    ] {
+        let problem = OidcPolicy::of_issuers(issuers, AUDIENCE, projects).expect_err(projects);
+        assert!(problem.contains(named), "{problem}");
+    }
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub struct LongContext {
 }
 
 /// Tokens of one or many model calls. The kinds do not overlap: a prompt's size is `input + cache_read + cache_write`.
+///
+/// Sums end at the largest number, so that a budget never begins again at zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TokenUsage {
     /// Uncached prompt tokens.
@@ -70,15 +72,32 @@ pub struct TokenUsage {
     pub cache_write: u64,
 }
 
+/// Maximum tokens of a kind that one call is believed to have: far beyond every context window.
+const MAX_OF_A_CALL: u64 = 1 << 40;
+
 impl TokenUsage {
+    /// The usage of one call as a provider reported it, within what is believed: sums over all calls of a run stay numbers.
+    #[must_use]
+    pub fn believed(self) -> Self {
+        Self {
+            input: self.input.min(MAX_OF_A_CALL),
+            output: self.output.min(MAX_OF_A_CALL),
+            reasoning: self.reasoning.min(MAX_OF_A_CALL),
+            cache_read: self.cache_read.min(MAX_OF_A_CALL),
+            cache_write: self.cache_write.min(MAX_OF_A_CALL),
+        }
+    }
+
     /// All tokens of all kinds.
     pub const fn total(&self) -> u64 {
-        self.input + self.output + self.reasoning + self.cache_read + self.cache_write
+        self.prompt().saturating_add(self.output).saturating_add(self.reasoning)
     }
 
     /// The tokens of the prompts, wherever they came from.
     pub const fn prompt(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        self.input
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write)
     }
 
     /// The share of all prompt tokens that came from the cache: `cache_read / (input + cache_read + cache_write)`;
@@ -92,7 +111,7 @@ impl TokenUsage {
     /// The share of readable prompt tokens that came from the cache: `cache_read / (cache_read + input)`; `None`
     /// when nothing was read at all.
     pub fn cache_hit_rate(&self) -> Option<f64> {
-        let readable = self.cache_read + self.input;
+        let readable = self.cache_read.saturating_add(self.input);
         #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
         (readable > 0).then(|| self.cache_read as f64 / readable as f64)
     }
@@ -100,11 +119,11 @@ impl TokenUsage {
 
 impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.reasoning += other.reasoning;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 }
 
@@ -118,7 +137,7 @@ impl ModelFacts {
             _ => (self.input, self.output, self.cache_read, self.cache_write),
         };
         (call.input as f64 * input
-            + (call.output + call.reasoning) as f64 * output
+            + call.output.saturating_add(call.reasoning) as f64 * output
             + call.cache_read as f64 * cache_read
             + call.cache_write as f64 * cache_write)
             / 1_000_000.0

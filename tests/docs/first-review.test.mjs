@@ -217,19 +217,30 @@ describe('from packed files, in an empty home,', () => {
     // Broken afterwards: named, and mended by the same command.
     writeFileSync(join(home, PLACE), 'broken');
     chmodSync(join(home, PLACE), 0o755);
-    const doctor = await conclave(['doctor', '--json']);
-    const check = JSON.parse(doctor.stdout).checks.find(({ name }) => name === 'opencode');
-    assert.equal(check.status, 'failure');
-    assert.match(check.detail, /failed to start OpenCode/);
+    const check = async (wanted, more = {}) => {
+      const doctor = await conclave(['doctor', '--json'], more);
+      return JSON.parse(doctor.stdout).checks.find(({ name }) => name === wanted);
+    };
+    assert.match((await check('runtime')).detail, /^native, because failed to start OpenCode/);
+    const meant = await check('opencode', { CONCLAVE_RUNTIME: 'opencode' });
+    assert.equal(meant.status, 'failure');
+    assert.match(meant.detail, /failed to start OpenCode/);
     await conclave(['runtime', 'install']);
     assert.ok((await execute(join(home, PLACE), ['--version'], { env })).stdout.includes(OPENCODE));
   });
 
-  test('without any OpenCode that fits, the error names what is there and the one command', async () => {
+  test('without any OpenCode that fits, the native runtime reviews and names what is there and the one command', async () => {
     const { conclave } = newUser();
-    const { code, stderr } = await conclave(['demo']);
+    const passedOver = new RegExp(`OpenCode ${OPENCODE} is not installed: \\S+/opencode is 2\\.1\\.4\\. Fetch it with \`conclave runtime install\``);
+    const reviewed = await conclave(['demo'], { CONCLAVE_FORMAT: 'json' });
+    assert.equal(reviewed.code, 0, reviewed.stderr);
+    const review = JSON.parse(reviewed.stdout);
+    assert.equal(review.verdict, 'significant_concerns');
+    assert.equal(review.runtime, 'native');
+    assert.match(review.warnings.join('\n'), passedOver);
+    const { code, stderr } = await conclave(['demo'], { CONCLAVE_RUNTIME: 'opencode' });
     assert.equal(code, 2);
-    assert.match(stderr.replaceAll(/\s+/g, ' '), new RegExp(`OpenCode ${OPENCODE} is not installed: \\S+/opencode is 2\\.1\\.4\\. Fetch it with \`conclave runtime install\``));
+    assert.match(stderr.replaceAll(/\s+/g, ' '), passedOver);
     assert.equal(readFileSync(join(work, 'calls'), 'utf8').trim().split('\n').every((call) => call === '--version'), true);
   });
 });

@@ -5,7 +5,14 @@ use std::collections::BTreeSet;
 use conclave_scripted_provider::{AiGateway, DemoModel, ScriptedProvider};
 use serde_json::Value;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository};
+use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository};
+
+on_both_runtimes! {
+    every_request_of_a_review_goes_through_it_as_it_wants_it
+    a_wrong_token_is_a_review_that_did_not_happen
+    a_preset_that_the_plan_reports_is_the_one_that_reviews
+    models_of_the_job_and_endpoints_beside_it_are_used_as_without_it
+}
 
 const TOKEN: &str = "aig-token-that-only-conclave-has";
 
@@ -37,7 +44,6 @@ fn users(provider: &ScriptedProvider, from: usize) -> BTreeSet<String> {
     users.collect()
 }
 
-#[tokio::test]
 async fn every_request_of_a_review_goes_through_it_as_it_wants_it() {
     let (provider, repository) = (gateway().await, Repository::flawed());
     // The whole panel, so that classes of models differ.
@@ -70,7 +76,11 @@ async fn every_request_of_a_review_goes_through_it_as_it_wants_it() {
     assert_eq!(first.len(), 1, "{first:?}");
     let name = repository.path().file_name().unwrap().to_string_lossy().into_owned();
     assert!(!first.iter().any(|user| user.contains(&name)));
-    for record in ["opencode.json", "events.jsonl", "review.json", "shared-mr-context.txt"] {
+    let of_runtime = match AgentRuntime::current() {
+        AgentRuntime::OpenCode => "opencode.json",
+        AgentRuntime::Native => "prompts/REVIEWER_SHARED.md",
+    };
+    for record in [of_runtime, "events.jsonl", "review.json", "shared-mr-context.txt"] {
         let text = outcome.record(record);
         assert!(!text.contains(TOKEN) && !text.contains("acc0unt"), "{record}");
     }
@@ -84,7 +94,6 @@ async fn every_request_of_a_review_goes_through_it_as_it_wants_it() {
     );
 }
 
-#[tokio::test]
 async fn a_wrong_token_is_a_review_that_did_not_happen() {
     let (provider, repository) = (gateway().await, Repository::flawed());
     let outcome = job(&repository, &provider)
@@ -118,7 +127,6 @@ async fn plan(provider: &ScriptedProvider, repository: &Repository, more: &[&str
     serde_json::from_str(&outcome.stdout).expect("a plan")
 }
 
-#[tokio::test]
 async fn a_preset_that_the_plan_reports_is_the_one_that_reviews() {
     let (provider, repository) = (gateway().await, Repository::new());
     repository.write(".conclave.toml", "[review]\npreset = \"yardstick\"\n");
@@ -162,7 +170,6 @@ async fn a_preset_that_the_plan_reports_is_the_one_that_reviews() {
     assert_eq!(provider.violations(), []);
 }
 
-#[tokio::test]
 async fn models_of_the_job_and_endpoints_beside_it_are_used_as_without_it() {
     let (provider, repository) = (gateway().await, Repository::flawed());
     for (format, path) in [("chat", "openai/chat/completions"), ("responses", "openai/responses")] {

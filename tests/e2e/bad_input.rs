@@ -95,7 +95,7 @@ async fn no_opencode_or_another_version() {
         text.contains("CONCLAVE_OPENCODE is /nowhere/opencode, which is not a file"),
         "{text}"
     );
-    assert!(text.contains("Fetch it with `conclave runtime install`"), "{text}");
+    assert!(text.contains("`conclave runtime install`"), "{text}");
 
     let bin = tempfile::tempdir().unwrap();
     let other = bin.path().join("opencode");

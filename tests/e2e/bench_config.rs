@@ -14,7 +14,12 @@
     reason = "a benchmark prints, and a broken fixture must stop it"
 )]
 
-#[expect(dead_code, unused_imports, reason = "the tests need more of it than this does")]
+#[expect(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "the tests need more of it than this does"
+)]
 mod support;
 
 use std::{

@@ -10,6 +10,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, Repository, provider, used};
 
+on_both_runtimes! {
+    a_large_diff_is_planned_patch_by_patch
+    a_coordinator_that_calls_its_tools_without_end_is_ended_and_judged_for
+}
+
 /// Megabytes that a run may need beyond one that has next to nothing to do.
 const MAX_GROWTH: u64 = 12;
 
@@ -28,7 +33,6 @@ async fn peak(job: Conclave) -> (Outcome, u64) {
     (outcome, peak.into_inner())
 }
 
-#[tokio::test]
 async fn a_large_diff_is_planned_patch_by_patch() {
     let repository = Repository::new();
     repository.git(&["checkout", "--quiet", "-b", "small"]);
@@ -59,7 +63,6 @@ async fn a_large_diff_is_planned_patch_by_patch() {
     );
 }
 
-#[tokio::test]
 async fn a_coordinator_that_calls_its_tools_without_end_is_ended_and_judged_for() {
     let repository = Repository::flawed();
     let job = || Conclave::new(repository.path(), &["local", "main..feature"]);

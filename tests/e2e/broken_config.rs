@@ -12,6 +12,11 @@ use tokio::{
 
 use crate::support::{Conclave, Outcome, Repository, crowd, provider};
 
+on_both_runtimes! {
+    an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so_on_top
+    a_document_that_names_unknown_providers_counts_as_far_as_it_can
+}
+
 /// What a service does with a connection, after it has read the request.
 #[derive(Clone)]
 enum Behavior {
@@ -81,7 +86,6 @@ async fn review(repository: &Repository, call: &str, url: &str) -> Outcome {
         .await
 }
 
-#[tokio::test]
 async fn an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so_on_top() {
     let repository = Repository::flawed();
     let good =
@@ -137,7 +141,6 @@ async fn an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so
     );
 }
 
-#[tokio::test]
 async fn a_document_that_names_unknown_providers_counts_as_far_as_it_can() {
     let repository = Repository::flawed();
     let document = |models: &[&str]| {

@@ -6,6 +6,13 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Repository, provider};
 
+on_both_runtimes! {
+    a_dry_run_reviews_a_shallow_merged_results_checkout_as_the_merge_request_and_writes_nothing
+    a_job_without_a_checkout_fetches_the_merge_request
+    without_checkout_and_remote_the_job_says_what_it_needs
+    a_pipeline_of_another_commit_says_so
+}
+
 /// A merge request whose target has moved on, and the commit that GitLab makes of both for its pipeline.
 struct MergedResults {
     repository: Repository,
@@ -76,7 +83,6 @@ impl MergedResults {
     }
 }
 
-#[tokio::test]
 async fn a_dry_run_reviews_a_shallow_merged_results_checkout_as_the_merge_request_and_writes_nothing() {
     let (provider, stage) = (provider().await, MergedResults::new().await);
     let directory = tempfile::tempdir().unwrap();
@@ -108,7 +114,6 @@ async fn a_dry_run_reviews_a_shallow_merged_results_checkout_as_the_merge_reques
     assert_eq!(stage.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn a_job_without_a_checkout_fetches_the_merge_request() {
     let (provider, stage) = (provider().await, MergedResults::new().await);
     let empty = tempfile::tempdir().unwrap();
@@ -126,7 +131,6 @@ async fn a_job_without_a_checkout_fetches_the_merge_request() {
     );
 }
 
-#[tokio::test]
 async fn without_checkout_and_remote_the_job_says_what_it_needs() {
     let (provider, stage) = (provider().await, MergedResults::new().await);
     let empty = tempfile::tempdir().unwrap();
@@ -141,7 +145,6 @@ async fn without_checkout_and_remote_the_job_says_what_it_needs() {
     assert!(provider.requests().is_empty(), "no model was asked");
 }
 
-#[tokio::test]
 async fn a_pipeline_of_another_commit_says_so() {
     let (provider, stage) = (provider().await, MergedResults::new().await);
     let job = stage

@@ -4,9 +4,12 @@ use std::process::Command;
 
 use conclave_scripted_provider::LABEL;
 
-use crate::support::{Conclave, Repository, provider, repository_root};
+use crate::support::{AgentRuntime, Conclave, Repository, provider, repository_root};
 
-#[tokio::test]
+on_both_runtimes! {
+    a_demo_reviews_an_example_with_nothing_but_the_program
+}
+
 async fn a_demo_reviews_an_example_with_nothing_but_the_program() {
     let elsewhere = tempfile::tempdir().unwrap();
     let paid = provider().await;
@@ -25,6 +28,11 @@ async fn a_demo_reviews_an_example_with_nothing_but_the_program() {
     assert!(paid.books().entries.is_empty(), "a real provider was asked");
     let review = outcome.review();
     assert_eq!(review["verdict"], "significant_concerns", "{}", outcome.stdout);
+    let runtime = match AgentRuntime::current() {
+        AgentRuntime::OpenCode => "opencode",
+        AgentRuntime::Native => "native",
+    };
+    assert_eq!(review["runtime"], runtime);
     assert!(outcome.categories().len() > 5, "{:?}", outcome.categories());
     assert!(outcome.stdout.contains("src/orders/"), "{}", outcome.stdout);
     assert!(review.to_string().contains(LABEL), "the stand-in says what it is");

@@ -5,6 +5,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, provider};
 
+on_both_runtimes! {
+    anthropic_is_asked_by_adaptive_effort_where_the_model_takes_it_and_by_a_budget_elsewhere
+    openai_is_asked_by_the_effort_of_its_reasoning
+    signatures_hold_over_tool_turns_and_a_fallback_model_gets_none_that_it_cannot_read
+}
+
 /// A repository whose branch brings a panel with every class of models, and a fault for the coordinator to judge.
 fn repository(settings: &str) -> Repository {
     let repository = Repository::new();
@@ -55,7 +61,6 @@ fn seat<'a>(plan: &'a Value, name: &str) -> &'a Value {
     reviewers.find(|reviewer| reviewer["name"] == name).unwrap()
 }
 
-#[tokio::test]
 async fn anthropic_is_asked_by_adaptive_effort_where_the_model_takes_it_and_by_a_budget_elsewhere() {
     let (provider, repository) = (provider().await, repository(""));
     let outcome = Conclave::new(repository.path(), &["local", "main"])
@@ -106,7 +111,6 @@ async fn anthropic_is_asked_by_adaptive_effort_where_the_model_takes_it_and_by_a
     assert_eq!(provider.violations(), []);
 }
 
-#[tokio::test]
 async fn openai_is_asked_by_the_effort_of_its_reasoning() {
     let (provider, repository) = (provider().await, repository(""));
     Conclave::new(repository.path(), &["local", "main"])
@@ -215,7 +219,6 @@ fn thoughts(request: &RequestRecord) -> Vec<(String, String)> {
         .collect()
 }
 
-#[tokio::test]
 async fn signatures_hold_over_tool_turns_and_a_fallback_model_gets_none_that_it_cannot_read() {
     let provider = ScriptedProvider::builder()
         .api_key(PROVIDER_KEY)

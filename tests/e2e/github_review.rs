@@ -1,15 +1,31 @@
 //! `conclave review` in a job of GitHub Actions, against the stateful GitHub stand-in: the whole program with the real OpenCode.
 
-use conclave_fake_github::{FakeGithub, JobEvent, ReviewState};
+use std::time::{Duration, Instant};
+
+use conclave_fake_github::{FakeGithub, Fault, FaultKind, JobEvent, ReviewState};
 use conclave_scripted_provider::Answer;
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Repository, Workflow, provider};
+use crate::support::{Conclave, Repository, Workflow, crowd, provider};
+
+/// Time that a test waits for what has to happen first.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+on_both_runtimes! {
+    multi_thread:
+    a_first_review_on_github_is_posted_and_an_unchanged_run_again_writes_nothing
+    the_next_push_on_github_is_reviewed_and_people_are_answered
+    approving_and_requesting_changes_on_github_is_opt_in
+    a_pull_request_is_reviewed_by_its_address_from_anywhere
+    a_review_that_is_not_finished_or_failed_never_passes_the_check
+    a_target_that_changes_during_the_review_does_not_pass_the_check
+    an_approval_that_stands_in_spite_of_the_run_fails_it
+    a_job_that_is_cancelled_while_github_asks_to_wait_shows_its_review_all_the_same
+}
 
 /// The lines of the change that findings of the demo model are about.
 const SQL: (&str, Option<u64>) = ("src/users.py", Some(6));
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_first_review_on_github_is_posted_and_an_unchanged_run_again_writes_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let workflow = Workflow::new(&repository).await;
@@ -57,7 +73,6 @@ async fn a_first_review_on_github_is_posted_and_an_unchanged_run_again_writes_no
     assert_eq!(workflow.github.effects(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn the_next_push_on_github_is_reviewed_and_people_are_answered() {
     let (provider, repository) = (provider().await, Repository::two_flaws());
     let mut workflow = Workflow::new(&repository).await;
@@ -107,7 +122,6 @@ async fn the_next_push_on_github_is_reviewed_and_people_are_answered() {
     assert_eq!(workflow.github.effects(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn approving_and_requesting_changes_on_github_is_opt_in() {
     let provider = provider().await;
     for (repository, mode, verdict, state) in [
@@ -158,6 +172,15 @@ async fn a_breach_that_a_person_has_to_approve_is_not_approved_on_github() {
     );
     let said = format!("{:?}{:?}", snapshot.comments, snapshot.reviews);
     assert!(said.contains("has to approve: the rule [LOG-007]"), "{said}");
+    // The check passes and says who has to look; nothing about it reads as approved.
+    let (conclusion, title) = check(&workflow);
+    assert_eq!(conclusion, "neutral");
+    assert!(title.starts_with("A person has to approve this"), "{title}");
+    let summary = snapshot.checks[0].summary.clone().unwrap();
+    for text in [&title, &summary, &job.summary(), &said] {
+        assert!(!text.contains("Approved"), "{text}");
+    }
+    assert!(summary.contains("has to approve") && job.summary().contains("A person has to approve this"));
     assert_eq!(workflow.github.violations(), []);
 }
 
@@ -189,7 +212,6 @@ async fn break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing() {
     assert_eq!(workflow.github.violations(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_pull_request_is_reviewed_by_its_address_from_anywhere() {
     let (provider, repository) = (provider().await, Repository::flawed());
     // A host that is not github.com is an Enterprise Server.
@@ -240,7 +262,7 @@ async fn a_job_without_the_event_of_a_pull_request_says_what_is_wrong() {
         ),
         (
             other(&|event| event["repository"]["id"] = json!(1)),
-            "GITHUB_REPOSITORY is acme/service",
+            "of the repository acme/service with the number 1, and GITHUB_REPOSITORY_ID is 7",
         ),
         (
             other(&|event| event["pull_request"]["head"]["sha"] = json!("--upload-pack=x")),
@@ -270,6 +292,12 @@ async fn a_job_without_the_event_of_a_pull_request_says_what_is_wrong() {
     for (name, value, said) in [
         ("GITHUB_EVENT_NAME", "push", "this job runs for `push`"),
         ("GITHUB_API_URL", "nowhere", "GITHUB_API_URL is `nowhere`"),
+        (
+            "GITHUB_API_URL",
+            "ftp://x",
+            "GITHUB_API_URL is `ftp://x`: it does not begin with https://",
+        ),
+        ("GITHUB_REPOSITORY_ID", "abc", "GITHUB_REPOSITORY_ID is abc"),
         ("CONCLAVE_TIMEOUT_MINUTES", "45m", "CONCLAVE_TIMEOUT_MINUTES is `45m`"),
         (
             "GITHUB_TOKEN",
@@ -384,7 +412,119 @@ async fn the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_changes_during_the_review_does_not_pass_the_check() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    repository.git(&["branch", "release", "main"]);
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let call = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    let outcome = call
+        .run_while(|_| async {
+            assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+            workflow.github.retarget(workflow.pull, "release");
+        })
+        .await
+        .expect_code(0);
+    assert_eq!(outcome.review()["verdict"], "approved");
+    let (conclusion, title) = check(&workflow);
+    assert_eq!(conclusion, "cancelled");
+    assert!(title.contains("the target branch is release by now"), "{title}");
+    assert!(
+        outcome.stderr.contains("the check does not pass: "),
+        "{}",
+        outcome.stderr
+    );
+    // The next run reviews the merge into that one.
+    let call = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    call.run().await.expect_code(0);
+    assert_eq!(check(&workflow).0, "success");
+    assert_eq!(workflow.github.violations(), []);
+}
+
+async fn an_approval_that_stands_in_spite_of_the_run_fails_it() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    repository.git(&["branch", "release", "feature"]);
+    let workflow = Workflow::new(&repository).await;
+    workflow.github.allow_actions_to_approve(workflow.repository, true);
+    let job = workflow.opened(repository.path());
+    let arguments = ["--mode", "approve"];
+    let review = || workflow.review_in(&job, &repository, &arguments).anthropic(&provider);
+    review().run().await.expect_code(0);
+    // Nothing is left to review, and the approval was for another target branch.
+    workflow.github.retarget(workflow.pull, "release");
+    let dismissals = "/repos/*/*/pulls/*/reviews/*/dismissals";
+    let fault = Fault::once("PUT", dismissals, FaultKind::NotAccessible);
+    workflow.github.inject(fault.times(99));
+    let stderr = review().run().await.expect_code(3).stderr;
+    assert!(stderr.contains("an earlier approval may stand"), "{stderr}");
+    assert_eq!(check(&workflow).0, "failure");
+    workflow.github.clear_faults();
+    review().run().await.expect_code(0);
+    let reviews = workflow.snapshot().reviews;
+    assert!(
+        reviews.iter().all(|review| review.state != ReviewState::Approved),
+        "{reviews:?}"
+    );
+}
+
+async fn a_job_that_is_cancelled_while_github_asks_to_wait_shows_its_review_all_the_same() {
+    use conclave_fake_github::workflow_commands;
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let hour = FaultKind::SecondaryLimit {
+        retry_after: Some(3600),
+    };
+    let fault = Fault::once("POST", "/repos/*/*/pulls/*/reviews", hour);
+    workflow.github.inject(fault.times(99));
+    let call = workflow
+        .review_in(&job, &repository, &["--mode", "gate"])
+        .anthropic(&provider);
+    let stopped = std::sync::OnceLock::new();
+    let outcome = call
+        .run_while(|id| {
+            let (workflow, stopped) = (&workflow, &stopped);
+            async move {
+                let is_asked = |write: &conclave_fake_github::RequestRecord| write.path.ends_with("/reviews");
+                let asked = async {
+                    while !workflow.github.writes().iter().any(is_asked) {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
+                };
+                tokio::time::timeout(PATIENCE, asked).await.expect("it posts findings");
+                let id = nix::unistd::Pid::from_raw(i32::try_from(id).unwrap());
+                nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
+                stopped.set(Instant::now()).unwrap();
+            }
+        })
+        .await
+        .expect_code(130);
+    // GitHub sends another signal after 7.5 s, and kills then.
+    let took = stopped.get().unwrap().elapsed();
+    assert!(took < Duration::from_secs(7).mul_f64(crowd()), "{took:?}");
+    let finding = "src/users.py:6";
+    let checks = workflow.snapshot().checks;
+    assert_eq!(
+        (checks[0].conclusion.as_deref(), checks[0].title.as_deref()),
+        (Some("cancelled"), Some("The review was stopped before its end"))
+    );
+    let summary = checks[0].summary.as_deref().unwrap();
+    assert!(summary.contains(finding), "{summary}");
+    assert!(
+        checks[0].annotations.concat().contains(finding),
+        "{:?}",
+        checks[0].annotations
+    );
+    let summary = job.summary();
+    assert!(
+        summary.contains(finding) && summary.contains("**Not everything was posted:** the run was stopped"),
+        "{summary}"
+    );
+    let commands = workflow_commands(&outcome.stderr);
+    assert!(commands.iter().any(|command| command.name == "error"), "{commands:?}");
+    assert_eq!(workflow.github.violations(), []);
+}
+
 async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
     let (provider, repository) = (provider().await, Repository::flawed());
     // What the one call that the budget allows brings cannot be read, and a second chance is not paid for.

@@ -1,10 +1,19 @@
 //! `conclave review` in a merge-request pipeline, against the stateful GitLab stand-in.
 
+use conclave_fake_gitlab::MergeRequestState;
 use serde_json::Value;
 
 use crate::support::{Conclave, Pipeline, Repository, Workers, provider};
 
-#[tokio::test]
+on_both_runtimes! {
+    an_estimate_of_a_merge_request_asks_no_model_and_posts_nothing
+    a_refused_token_is_the_forges_failure_and_says_what_to_do
+    outside_of_a_pipeline_the_command_says_what_to_do_instead
+    a_rule_that_wants_a_person_makes_that_person_a_reviewer_and_nobody_approves
+    the_note_remembers_what_the_reviews_of_a_merge_request_have_cost
+    one_that_is_merged_or_closed_before_the_job_is_not_reviewed_and_that_is_no_failure
+}
+
 async fn an_estimate_of_a_merge_request_asks_no_model_and_posts_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -28,7 +37,25 @@ async fn an_estimate_of_a_merge_request_asks_no_model_and_posts_nothing() {
     assert!(state.approved_by.is_empty());
 }
 
-#[tokio::test]
+async fn one_that_is_merged_or_closed_before_the_job_is_not_reviewed_and_that_is_no_failure() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    for (state, word) in [
+        (MergeRequestState::Merged, "merged"),
+        (MergeRequestState::Closed, "closed"),
+    ] {
+        let pipeline = Pipeline::new(&repository).await;
+        let (gitlab, merge_request) = (&pipeline.gitlab, pipeline.merge_request);
+        gitlab.set_state(merge_request, pipeline.author, state);
+        let outcome = pipeline.job(&repository, &[]).anthropic(&provider).run().await;
+        let stderr = outcome.expect_code(0).stderr;
+        assert!(
+            stderr.contains(&format!("Nothing is done: the merge request is {word}")),
+            "{stderr}"
+        );
+        assert_eq!((pipeline.notes().len(), provider.requests().len()), (0, 0));
+    }
+}
+
 async fn a_refused_token_is_the_forges_failure_and_says_what_to_do() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -45,7 +72,6 @@ async fn a_refused_token_is_the_forges_failure_and_says_what_to_do() {
     assert!(provider.requests().is_empty(), "no model was asked");
 }
 
-#[tokio::test]
 async fn outside_of_a_pipeline_the_command_says_what_to_do_instead() {
     let repository = Repository::flawed();
     let outcome = Conclave::new(repository.path(), &["review"]).run().await.expect_code(2);
@@ -56,7 +82,6 @@ async fn outside_of_a_pipeline_the_command_says_what_to_do_instead() {
     );
 }
 
-#[tokio::test]
 async fn a_rule_that_wants_a_person_makes_that_person_a_reviewer_and_nobody_approves() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.write(".conclave.toml", "[codex]\nrules = \"rules.toml\"\n");
@@ -152,7 +177,6 @@ async fn a_breach_that_a_person_has_to_approve_withholds_the_approval_until_it_i
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn the_note_remembers_what_the_reviews_of_a_merge_request_have_cost() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::config().await);
     let pipeline = Pipeline::new(&repository).await;

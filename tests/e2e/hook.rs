@@ -4,7 +4,11 @@ use std::{path::Path, process::Output};
 
 use tokio::process::Command;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository, brief_opencode, opencode, provider};
+use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository, provider};
+
+on_both_runtimes! {
+    a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on
+}
 
 /// `conclave hook COMMAND`, and what it said.
 async fn hook(directory: &Path, command: &str, code: i32) -> String {
@@ -46,8 +50,7 @@ async fn push(repository: &Repository, home: &Path, variables: &[(&str, String)]
         .env("PATH", path)
         .env("HOME", home)
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("CONCLAVE_OPENCODE", brief_opencode(home))
-        .env("CONCLAVE_SANDBOX_PROGRAMS", opencode())
+        .envs(AgentRuntime::current().variables(home))
         .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
         .kill_on_drop(true)
         .output();
@@ -61,7 +64,6 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-#[tokio::test]
 async fn a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on() {
     let provider = provider().await;
     let (repository, remote) = with_remote();

@@ -8,6 +8,11 @@ use tempfile::TempDir;
 
 use crate::support::{Conclave, Outcome, PROVIDER_KEY, Pipeline, Repository, Workers, provider};
 
+on_both_runtimes! {
+    nothing_of_the_branch_is_executed_and_nothing_leaks
+    text_cannot_leave_its_section
+}
+
 /// Secrets of the job, each in a place where an agent or a tool of it could come across them.
 const JOB_TOKEN: &str = "job-token-that-nobody-may-see";
 const REMOTE_TOKEN: &str = "remote-token-that-nobody-may-see";
@@ -269,7 +274,6 @@ fn attempts(home: &Path, repository: &Repository) -> Answer {
         )
 }
 
-#[tokio::test]
 async fn nothing_of_the_branch_is_executed_and_nothing_leaks() {
     let (provider, repository, canary) = (provider().await, Repository::flawed(), Canary::new());
     let mut workers = Workers::tracker().await;
@@ -422,7 +426,6 @@ async fn tracked(workers: &mut Workers) -> String {
     all
 }
 
-#[tokio::test]
 async fn text_cannot_leave_its_section() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

@@ -9,9 +9,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::support::{
-    Component, Conclave, Installation, JobToken, Outcome, PROJECT, PROVIDER_KEY, Pipeline, Repository, crowd,
-    executable, provider,
+    AgentRuntime, Component, Conclave, Installation, JobToken, Outcome, PROJECT, PROVIDER_KEY, Pipeline, Repository,
+    crowd, executable, on, provider,
 };
+
+on_both_runtimes! {
+    what_the_documents_say_works_and_a_switch_moves_the_running_review
+}
 
 /// Longer than anything here takes.
 const LIMIT: Duration = Duration::from_mins(4);
@@ -246,9 +250,13 @@ fn assert_on_defaults(outcome: &Outcome, notes: &[String]) {
     assert!(account.starts_with("on the built-in defaults · "), "{account}");
 }
 
-#[tokio::test]
 async fn what_the_documents_say_works_and_a_switch_moves_the_running_review() {
-    let mut scene = Scene::new(Installation::deploy().await, 2).await;
+    // The deployment, which takes half a minute, knows no runtime.
+    let installation = match AgentRuntime::current() {
+        AgentRuntime::OpenCode => Installation::deploy().await,
+        AgentRuntime::Native => Installation::local().await,
+    };
+    let mut scene = Scene::new(installation, 2).await;
 
     // As the README has it: tokens that the deployment made, stored in CI.
     scene.installation.serve(true, false).await;
@@ -313,8 +321,13 @@ async fn what_the_documents_say_works_and_a_switch_moves_the_running_review() {
     assert_eq!(scene.pipeline.gitlab.violations(), []);
 }
 
+/// What a job may read is settled before a runtime starts, and twelve reviews are quicker on this one.
 #[tokio::test]
 async fn every_mix_of_credentials_reads_the_configuration_or_says_on_top_that_it_did_not() {
+    on(AgentRuntime::Native, every_mix_of_credentials()).await;
+}
+
+async fn every_mix_of_credentials() {
     use JobToken::{Forged, Good};
     let provider = provider().await;
     let mut scene = Scene::new(Installation::local().await, 16).await;
@@ -353,17 +366,19 @@ async fn every_mix_of_credentials_reads_the_configuration_or_says_on_top_that_it
         for &(stored, job) in mixes {
             let credentials = Credentials { stored, job };
             let let_in = (listed && stored == Some(true)) || (jobs && job == Some(Good));
-            eprintln!("the Workers know lists: {listed}, jobs: {jobs}; the job has {credentials:?}: let in: {let_in}");
+            let mix = format!(
+                "the Workers know lists: {listed}, jobs: {jobs}; the job has {credentials:?}: let in: {let_in}"
+            );
             let asked = provider.requests().len();
             let (job, merge_request) = scene.job(credentials, &json!({})).await;
             let outcome = job.anthropic(&provider).run().await.expect_code(0);
             let notes = scene.pipeline.notes_of(merge_request);
             let requests = provider.requests();
             let model = if let_in { MODEL } else { DEFAULT_MODEL };
-            assert!(requests.len() > asked);
+            assert!(requests.len() > asked, "{mix}");
             assert!(
                 requests[asked..].iter().all(|request| request.model == model),
-                "{}",
+                "{mix}\n{}",
                 outcome.stderr
             );
             if let_in {

@@ -18,6 +18,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, PROVIDER_KEY, Repository};
 
+on_both_runtimes! {
+    a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account
+}
+
 /// Time that a test waits for what has to happen first.
 const PATIENCE: Duration = Duration::from_mins(3);
 
@@ -87,7 +91,6 @@ async fn until_asked(provider: &ScriptedProvider) {
     tokio::time::timeout(PATIENCE, waiting).await.expect("a request");
 }
 
-#[tokio::test]
 async fn a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account() {
     let (provider, beside, repository) = (slow().await, slow().await, repository());
     let models = |model: &str| json!({"top": [model], "standard": [model], "light": [model]});
@@ -177,6 +180,7 @@ async fn a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_th
     );
 }
 
+/// On OpenCode: the change has to come before the panel is done, which is quicker on the native runtime than the service is asked.
 #[tokio::test]
 async fn what_the_job_says_stays_in_force_and_a_budget_that_is_lowered_ends_the_calls() {
     let (provider, repository) = (slow().await, repository());

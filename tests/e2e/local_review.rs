@@ -4,9 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository, provider};
+use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository, executable, provider};
 
-#[tokio::test]
+on_both_runtimes! {
+    a_flawed_branch_is_reviewed_printed_recorded_and_shown_again
+    the_working_tree_is_reviewed_without_being_touched
+    the_other_wire_format_reviews_as_well
+    json_goes_to_standard_output_the_gate_to_the_exit_code_and_sections_to_the_log
+}
+
 async fn a_flawed_branch_is_reviewed_printed_recorded_and_shown_again() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
@@ -75,8 +81,12 @@ async fn a_flawed_branch_is_reviewed_printed_recorded_and_shown_again() {
     for kind in ["session.created", "message.part.updated", "session.idle"] {
         assert!(kinds.contains(kind), "{kind} is missing in {kinds:?}");
     }
+    let of_runtime = match AgentRuntime::current() {
+        AgentRuntime::OpenCode => "opencode.json",
+        AgentRuntime::Native => "prompts/REVIEWER_SHARED.md",
+    };
     for record in [
-        "opencode.json",
+        of_runtime,
         "events.jsonl",
         "review.json",
         "review.md",
@@ -120,7 +130,6 @@ fn sum(review: &Value, model: &str) -> [u64; 4] {
     sum
 }
 
-#[tokio::test]
 async fn the_working_tree_is_reviewed_without_being_touched() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.write(
@@ -144,7 +153,6 @@ async fn the_working_tree_is_reviewed_without_being_touched() {
     assert_eq!(repository.git(&["count-objects"]), objects);
 }
 
-#[tokio::test]
 async fn the_other_wire_format_reviews_as_well() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let outcome = Conclave::new(repository.path(), &["local", "main"])
@@ -177,7 +185,6 @@ async fn the_other_wire_format_reviews_as_well() {
     }
 }
 
-#[tokio::test]
 async fn json_goes_to_standard_output_the_gate_to_the_exit_code_and_sections_to_the_log() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let arguments = ["local", "main..feature", "--format", "json", "--gate", "block"];
@@ -218,4 +225,118 @@ fn sections_close(log: &str) {
             .any(|header| header.contains("The reviewers are at work")),
         "{headers:?}"
     );
+}
+
+/// The review of a machine with nothing but the program, git and a key: there is neither OpenCode nor ripgrep.
+#[tokio::test]
+async fn a_machine_with_nothing_but_git_reviews_on_the_native_runtime() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let path = tempfile::tempdir().unwrap();
+    let git = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|directory| directory.join("git"))
+        .find(|path| path.is_file());
+    std::os::unix::fs::symlink(git.unwrap(), path.path().join("git")).unwrap();
+    let call = |arguments: &[&str]| {
+        Conclave::new(repository.path(), arguments)
+            .without("CONCLAVE_OPENCODE")
+            .env("PATH", path.path())
+    };
+    let outcome = call(&["local", "main..feature"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    assert_eq!(outcome.review()["runtime"], "native");
+    let printed = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("on the native runtime"), "{printed}");
+    assert!(outcome.record("review.md").contains("on the native runtime"));
+    assert!(outcome.categories().contains(&"sql-injection".to_owned()));
+    assert_eq!(provider.violations(), []);
+    let plan = call(&["plan", "main..feature", "--format", "json"])
+        .run()
+        .await
+        .expect_code(0);
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    assert_eq!(
+        plan["runtime"],
+        serde_json::json!({"name": "native", "chosen_by": "default"})
+    );
+    let doctor = call(&["doctor"]).anthropic(&provider).run().await.expect_code(0);
+    assert!(
+        doctor
+            .stdout
+            .contains("native, because OpenCode 1.18.33 is not installed"),
+        "{}",
+        doctor.stdout
+    );
+    // One that is asked for is an error.
+    let asked = call(&["local", "main..feature", "--runtime", "opencode"])
+        .anthropic(&provider)
+        .run()
+        .await;
+    let asked = asked.expect_code(2);
+    assert!(
+        asked.stderr.contains("OpenCode 1.18.33 is not installed"),
+        "{}",
+        asked.stderr
+    );
+}
+
+/// The repository's settings choose, and an argument counts more; a child that started meanwhile is ended.
+#[tokio::test]
+async fn the_target_branch_chooses_the_runtime_and_an_argument_counts_more() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write(".conclave.toml", "[review]\nruntime = \"native\"\n");
+    repository.commit("Settings");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(
+        "src/greeting.py",
+        "def greeting(name):\n    return \"Hello, \" + name\n",
+    );
+    repository.commit("Greet");
+    let runtime = async |arguments: &[&str]| {
+        let all = [&["local", "main..feature"], arguments].concat();
+        let outcome = Conclave::new(repository.path(), &all).anthropic(&provider).run().await;
+        outcome.expect_code(0).review()["runtime"].clone()
+    };
+    assert_eq!(runtime(&[]).await, "native");
+    assert_eq!(runtime(&["--runtime", "opencode"]).await, "opencode");
+}
+
+/// `auto` does without an OpenCode that cannot be used, and says why; a path that is named is meant.
+#[tokio::test]
+async fn an_opencode_of_another_version_or_a_broken_one_leaves_it_to_the_native_runtime() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let programs = tempfile::tempdir().unwrap();
+    let inherited = std::env::var_os("PATH").unwrap();
+    // One of the right version that the machine has would be found behind the other.
+    let others = std::env::split_paths(&inherited).filter(|directory| !directory.join("opencode").exists());
+    let path = std::env::join_paths(std::iter::once(programs.path().to_owned()).chain(others)).unwrap();
+    let call = |arguments: &[&str]| {
+        Conclave::new(repository.path(), arguments)
+            .anthropic(&provider)
+            .without("CONCLAVE_OPENCODE")
+            .env("PATH", &path)
+    };
+    for (program, reason) in [
+        ("#!/bin/sh\necho 9.9.9\n", "/opencode is 9.9.9"),
+        ("#!/bin/sh\nexit 3\n", "/opencode is of an unknown version"),
+        ("#!/nowhere/interpreter\n", "/opencode does not run: "),
+    ] {
+        executable(&programs.path().join("opencode"), program);
+        let outcome = call(&["local", "main..feature"]).run().await.expect_code(0);
+        let review = outcome.review();
+        assert_eq!(review["runtime"], "native", "{reason}");
+        assert!(outcome.categories().contains(&"sql-injection".to_owned()), "{reason}");
+        let warnings = review["warnings"].to_string();
+        assert!(
+            warnings.contains("the review runs on the native runtime, because") && warnings.contains(reason),
+            "{warnings}"
+        );
+        let doctor = call(&["doctor"]).run().await.expect_code(0);
+        assert!(doctor.stdout.contains("native, because"), "{}", doctor.stdout);
+        let meant = call(&["local", "main..feature", "--runtime", "opencode"]).run().await;
+        let meant = meant.expect_code(2);
+        assert!(meant.stderr.contains(reason), "{}", meant.stderr);
+    }
 }

@@ -5,8 +5,12 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a broken fixture must stop the test"
+    clippy::print_stdout,
+    reason = "a broken fixture must stop the test, and some scenarios measure"
 )]
+
+#[macro_use]
+mod support;
 
 mod ai_gateway;
 mod bad_input;
@@ -15,6 +19,7 @@ mod broken_config;
 mod checkouts;
 mod codex;
 mod config_command;
+mod conversation;
 mod cost_by_tier;
 mod demo;
 mod doctor;
@@ -23,6 +28,7 @@ mod failure_table;
 mod fullreview;
 mod github_commands;
 mod github_review;
+mod github_workers;
 mod gitlab_review;
 mod hook;
 mod hostile_repository;
@@ -36,6 +42,7 @@ mod model_calls;
 mod model_faults;
 mod no_wrong_approval;
 mod noise;
+mod odd_models;
 mod odd_places;
 mod on_request;
 mod plan;
@@ -46,11 +53,11 @@ mod replay;
 mod rereview;
 mod resilience;
 mod run_reports;
+mod runtimes;
 mod same_as_ci;
 mod sandbox;
 mod shared_prompt;
 mod signals;
-mod support;
 mod telemetry;
 mod terminal;
 #[cfg(feature = "otlp")]

@@ -6,6 +6,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, PROJECT, Pipeline, Repository, Workers, provider};
 
+on_both_runtimes! {
+    what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_until_it_is_cleared
+    reviewers_hear_of_hot_spots_and_what_is_critical_stands_whatever_was_learned
+}
+
 const CATEGORY: &str = "mutable-default-argument";
 const BRANCHES: [&str; 3] = ["feature", "feature-2", "feature-3"];
 
@@ -58,7 +63,6 @@ fn memory(workers: &Workers, arguments: &[&str]) -> Conclave {
     Conclave::new(std::path::Path::new("/"), &all).env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
 }
 
-#[tokio::test]
 async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_until_it_is_cleared() {
     let (provider, repository, mut workers) = (provider().await, repository(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;
@@ -178,7 +182,6 @@ async fn tell(workers: &Workers, events: Vec<Value>) {
     assert_eq!(response.status(), 202, "{}", response.text().await.unwrap());
 }
 
-#[tokio::test]
 async fn reviewers_hear_of_hot_spots_and_what_is_critical_stands_whatever_was_learned() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;

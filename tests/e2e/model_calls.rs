@@ -13,6 +13,14 @@ use serde_json::Value;
 
 use crate::support::{Conclave, PROVIDER_KEY, Repository, Workers, provider};
 
+on_both_runtimes! {
+    seven_reviewers_read_what_they_share_from_the_cache_and_the_review_says_how_much
+    openai_is_reviewed_with_through_responses
+    a_recorded_review_runs_again_without_provider_and_without_key
+    the_document_decides_the_models_and_one_without_a_price_is_named_in_the_review
+    any_endpoint_that_speaks_a_known_format_reviews_and_its_cost_is_unknown
+}
+
 /// A repository whose branch brings the whole panel of seven.
 fn whole_panel() -> Repository {
     let repository = Repository::flawed();
@@ -40,7 +48,6 @@ fn rate(read: u64, prompt: u64) -> f64 {
     read as f64 / prompt as f64
 }
 
-#[tokio::test]
 async fn seven_reviewers_read_what_they_share_from_the_cache_and_the_review_says_how_much() {
     let (provider, repository) = (provider().await, whole_panel());
     let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
@@ -98,7 +105,6 @@ async fn seven_reviewers_read_what_they_share_from_the_cache_and_the_review_says
     assert!(outcome.record("review.md").contains(&line));
 }
 
-#[tokio::test]
 async fn openai_is_reviewed_with_through_responses() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let outcome = Conclave::new(repository.path(), &["local", "main"])
@@ -141,7 +147,6 @@ fn forbidden_proxy() -> (String, Arc<AtomicUsize>) {
     (url, count)
 }
 
-#[tokio::test]
 async fn a_recorded_review_runs_again_without_provider_and_without_key() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let recordings = tempfile::tempdir().unwrap();
@@ -191,7 +196,6 @@ async fn a_recorded_review_runs_again_without_provider_and_without_key() {
     assert!(other.stdout.contains("in place of"), "{}", other.stdout);
 }
 
-#[tokio::test]
 async fn the_document_decides_the_models_and_one_without_a_price_is_named_in_the_review() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let mut workers = Workers::config().await;
@@ -217,7 +221,6 @@ async fn the_document_decides_the_models_and_one_without_a_price_is_named_in_the
     assert!(outcome.models().contains(&"anthropic/a-model-of-our-own".to_owned()));
 }
 
-#[tokio::test]
 async fn any_endpoint_that_speaks_a_known_format_reviews_and_its_cost_is_unknown() {
     let repository = Repository::flawed();
     for (api, path) in [

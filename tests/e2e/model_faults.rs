@@ -3,11 +3,24 @@
 use std::sync::Arc;
 
 use conclave_scripted_provider::{
-    Answer, COORDINATOR, Degraded, DemoModel, Misbehavior, Model, ModelRequest, Part, Role, ScriptedProvider,
+    Answer, COORDINATOR, Degraded, DemoModel, Misbehavior, Model, ModelRequest, Part, Role, ScriptedProvider, Stop,
 };
 use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, PROVIDER_KEY, Pipeline, Repository};
+
+on_both_runtimes! {
+    patches_that_were_not_opened_are_asked_for_once
+    a_search_that_shows_every_line_of_a_patch_has_read_it
+    a_judge_that_leaves_findings_out_is_asked_for_those
+    whatever_a_reviewer_does_wrong_once_the_review_is_conclusive_and_approves_nothing_wrongly
+    an_answer_that_a_content_filter_stops_is_asked_for_once_more_and_is_never_a_clean_one
+    an_answer_that_does_not_say_that_it_is_whole_is_never_a_clean_one_in_any_format
+    an_answer_of_a_megabyte_in_any_script_or_of_our_own_tags_is_data
+    a_reply_of_a_megabyte_in_any_script_or_of_our_own_tags_stops_no_review
+    a_clean_small_change_costs_one_session_and_its_summary_is_in_the_projects_language
+    a_question_of_a_person_is_reason_enough_for_the_judge
+}
 
 const NOTHING: &str = "<findings></findings>";
 
@@ -69,7 +82,6 @@ fn repairs(review: &Value) -> Vec<(String, Value)> {
         .collect()
 }
 
-#[tokio::test]
 async fn patches_that_were_not_opened_are_asked_for_once() {
     let provider = acting(|request| {
         let lazy = request.agent != COORDINATOR && !was_told(request, "still to read");
@@ -112,7 +124,6 @@ async fn patches_that_were_not_opened_are_asked_for_once() {
     assert_eq!(security, 2);
 }
 
-#[tokio::test]
 async fn a_search_that_shows_every_line_of_a_patch_has_read_it() {
     let provider = acting(|request| {
         if request.agent == COORDINATOR {
@@ -156,7 +167,6 @@ fn given(request: &ModelRequest) -> Vec<String> {
     ids.map(|number| format!("F{number}")).collect()
 }
 
-#[tokio::test]
 async fn a_judge_that_leaves_findings_out_is_asked_for_those() {
     let provider = acting(|request| {
         if request.agent != COORDINATOR {
@@ -189,30 +199,92 @@ async fn a_judge_that_leaves_findings_out_is_asked_for_those() {
     assert!(outcome.record("review.md").contains("asked once more"));
 }
 
+/// Reviewers of a change of the full tier, none of which may be missing.
+const REQUIRED: [&str; 4] = ["correctness", "security", "performance", "code_quality"];
+
 /// Each documented way, once, on changes of all tiers; `scripts/bench degraded` measures many.
-#[tokio::test]
 async fn whatever_a_reviewer_does_wrong_once_the_review_is_conclusive_and_approves_nothing_wrongly() {
+    let conclusive = async |repository: &Repository, ways: Vec<(String, Misbehavior)>, expected: &str| {
+        let shown = format!("{ways:?}");
+        let names: Vec<String> = ways.iter().map(|(name, _)| name.clone()).collect();
+        let provider = provider_of(Degraded::new(DemoModel::new(), ways)).await;
+        let outcome = reviewed(repository, &provider).await;
+        let review = outcome.review();
+        assert_eq!(review["coverage"]["gaps"], json!([]), "{shown}: {}", outcome.stdout);
+        assert_eq!(review["verdict"], expected, "{shown}: {}", outcome.stdout);
+        let panel = repairs(&review);
+        let sits = |name: &String| panel.iter().any(|(member, _)| member == name);
+        assert!(names.iter().all(sits), "{shown}: {panel:?}");
+    };
+    let repository = Repository::flawed();
     for way in Misbehavior::ALL {
-        for (repository, reviewer, flawed) in [
-            (Repository::flawed(), "generalist", true),
-            (large(), "correctness", false),
+        conclusive(
+            &repository,
+            vec![("generalist".to_owned(), way)],
+            "significant_concerns",
+        )
+        .await;
+    }
+    // In one panel several do, each in its own way.
+    let repository = large();
+    for ways in Misbehavior::ALL.chunks(REQUIRED.len()) {
+        let ways = REQUIRED.map(str::to_owned).into_iter().zip(ways.iter().copied());
+        conclusive(&repository, ways.collect(), "approved").await;
+    }
+}
+
+async fn an_answer_that_a_content_filter_stops_is_asked_for_once_more_and_is_never_a_clean_one() {
+    // OpenCode leaves the answer that was stopped out of what it sends next, so that both messages are one.
+    let is_asked_again = |request: &ModelRequest| {
+        let mut parts = request.messages.iter().flat_map(|message| &message.parts);
+        parts.any(|part| matches!(part, Part::Text(text) if text.contains("content filter stopped your answer")))
+    };
+    let refused = |is_lasting: bool| {
+        acting(move |request| {
+            let refuses = request.agent != COORDINATOR && (is_lasting || !is_asked_again(request));
+            refuses.then(|| Answer::text(NOTHING).with_stop(Stop::Refusal))
+        })
+    };
+    let outcome = reviewed(&Repository::flawed(), &refused(false).await).await;
+    let review = outcome.review();
+    assert_eq!(review["verdict"], "significant_concerns", "{}", outcome.stdout);
+    assert_eq!(repairs(&review)[0].1, json!(["filtered"]));
+    let outcome = reviewed(&Repository::clean(), &refused(true).await).await;
+    let review = outcome.review();
+    assert_eq!(review["verdict"], "inconclusive", "{}", outcome.stdout);
+    assert_eq!(repairs(&review)[0].1, json!(["filtered"]), "once");
+    let gaps = review["coverage"]["gaps"].to_string();
+    assert!(gaps.contains("content filter"), "{gaps}");
+}
+
+async fn an_answer_that_does_not_say_that_it_is_whole_is_never_a_clean_one_in_any_format() {
+    let paused = |is_lasting: bool| {
+        acting(move |request| {
+            let pauses = request.agent != COORDINATOR && (is_lasting || !was_told(request, "cut off"));
+            pauses.then(|| Answer::text(NOTHING).with_stop(Stop::Paused))
+        })
+    };
+    for api in ["anthropic", "chat", "responses"] {
+        for (is_lasting, repository, verdict) in [
+            (false, Repository::flawed(), "significant_concerns"),
+            (true, Repository::clean(), "inconclusive"),
         ] {
-            let provider = provider_of(Degraded::new(DemoModel::new(), [(reviewer.to_owned(), way)])).await;
-            let outcome = reviewed(&repository, &provider).await;
+            let provider = paused(is_lasting).await;
+            let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+                .env("CONCLAVE_COMPATIBLE_BASE_URL", format!("{}/v1", provider.url()))
+                .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+                .env("CONCLAVE_COMPATIBLE_API", api)
+                .env("CONCLAVE_MODELS", "compatible/model")
+                .run()
+                .await
+                .expect_code(0);
             let review = outcome.review();
-            assert_eq!(
-                review["coverage"]["gaps"],
-                json!([]),
-                "{way:?} of {reviewer}: {}",
-                outcome.stdout
-            );
-            let expected = if flawed { "significant_concerns" } else { "approved" };
-            assert_eq!(review["verdict"], expected, "{way:?} of {reviewer}: {}", outcome.stdout);
+            assert_eq!(review["verdict"], verdict, "{api}: {}", outcome.stdout);
+            assert_eq!(repairs(&review)[0].1, json!(["cut_off"]), "{api}: {}", outcome.stdout);
         }
     }
 }
 
-#[tokio::test]
 async fn an_answer_of_a_megabyte_in_any_script_or_of_our_own_tags_is_data() {
     let tags = "<finding><evidence></finding></findings><findings><claim>";
     for (name, answer) in [
@@ -237,7 +309,6 @@ async fn an_answer_of_a_megabyte_in_any_script_or_of_our_own_tags_is_data() {
     }
 }
 
-#[tokio::test]
 async fn a_reply_of_a_megabyte_in_any_script_or_of_our_own_tags_stops_no_review() {
     let (provider, repository) = (crate::support::provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -261,7 +332,6 @@ async fn a_reply_of_a_megabyte_in_any_script_or_of_our_own_tags_stops_no_review(
     }
 }
 
-#[tokio::test]
 async fn a_clean_small_change_costs_one_session_and_its_summary_is_in_the_projects_language() {
     let repository = Repository::new();
     repository.write(".conclave.toml", "[review]\nlanguage = \"German\"\n");
@@ -297,7 +367,6 @@ async fn a_clean_small_change_costs_one_session_and_its_summary_is_in_the_projec
     );
 }
 
-#[tokio::test]
 async fn a_question_of_a_person_is_reason_enough_for_the_judge() {
     let (provider, repository) = (crate::support::provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;

@@ -4,6 +4,11 @@ use serde_json::json;
 
 use crate::support::{Conclave, Repository, provider};
 
+on_both_runtimes! {
+    a_finding_of_the_rules_goes_the_way_of_all_findings_and_what_is_too_large_is_a_gap
+    a_lock_file_alone_is_checked_without_a_model
+}
+
 const LOCK: &str = "version = 4
 
 [[package]]
@@ -23,7 +28,6 @@ fn moved() -> Repository {
     repository
 }
 
-#[tokio::test]
 async fn a_finding_of_the_rules_goes_the_way_of_all_findings_and_what_is_too_large_is_a_gap() {
     let (provider, repository) = (provider().await, moved());
     repository.write("src/a.py", "def a():\n    return 1\n");
@@ -60,7 +64,6 @@ async fn a_finding_of_the_rules_goes_the_way_of_all_findings_and_what_is_too_lar
     assert!(outcome.stdout.contains("Cargo.lock:6"), "{}", outcome.stdout);
 }
 
-#[tokio::test]
 async fn a_lock_file_alone_is_checked_without_a_model() {
     let (provider, repository) = (provider().await, moved());
     repository.commit("Update the lock file");

@@ -10,6 +10,16 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Repository, nothing_left_running, provider};
 
+on_both_runtimes! {
+    what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
+    without_a_default_branch_or_a_branch_at_all
+    worktrees_submodules_and_bare_repositories
+    without_a_home_and_with_nowhere_to_write
+    a_hundred_thousand_files
+    a_directory_that_gitignore_forgot
+    a_line_longer_than_is_shown_at_once_is_read_to_its_end
+}
+
 /// The plan of what is in this directory; no model is asked.
 async fn plan(directory: &Path, arguments: &[&str]) -> Value {
     let mut all = vec!["plan", "--format", "json"];
@@ -30,7 +40,6 @@ async fn says(directory: &Path, arguments: &[&str], code: i32) -> String {
     outcome.stderr
 }
 
-#[tokio::test]
 async fn what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings() {
     let repository = Repository::new();
     repository.write(".conclave.toml", "[review]\npreset = \"yardstick\"\n");
@@ -61,7 +70,6 @@ async fn what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_
     assert!(text.contains("cannot be used with"), "{text}");
 }
 
-#[tokio::test]
 async fn without_a_default_branch_or_a_branch_at_all() {
     let repository = Repository::flawed();
     repository.git(&["checkout", "--quiet", "--detach"]);
@@ -83,7 +91,6 @@ async fn without_a_default_branch_or_a_branch_at_all() {
     );
 }
 
-#[tokio::test]
 async fn worktrees_submodules_and_bare_repositories() {
     let repository = Repository::flawed();
     let other = tempfile::tempdir().unwrap();
@@ -139,7 +146,6 @@ async fn worktrees_submodules_and_bare_repositories() {
     assert_eq!(paths(&plan(&bare, &["main..feature"]).await), ["src/users.py"]);
 }
 
-#[tokio::test]
 async fn without_a_home_and_with_nowhere_to_write() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let (mut child, home) = Conclave::new(repository.path(), &["local", "main"])
@@ -235,7 +241,6 @@ fn large(files: usize) -> Repository {
     repository
 }
 
-#[tokio::test]
 async fn a_hundred_thousand_files() {
     let (provider, repository) = (provider().await, large(100_000));
     let outcome = Conclave::new(repository.path(), &["local", "main..feature", "--quiet"])
@@ -252,7 +257,6 @@ async fn a_hundred_thousand_files() {
     assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
 }
 
-#[tokio::test]
 async fn a_directory_that_gitignore_forgot() {
     let repository = Repository::new();
     for file in 0..600 {
@@ -264,7 +268,6 @@ async fn a_directory_that_gitignore_forgot() {
     assert!(words.join(" ").contains(told), "{}", plan.stdout);
 }
 
-#[tokio::test]
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

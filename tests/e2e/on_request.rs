@@ -5,6 +5,16 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    a_focused_review_asks_nobody_else_and_approves_nothing
+    tests_come_besides_the_panel_and_the_review_is_whole
+    a_name_that_nobody_has_costs_nothing
+    a_projects_own_reviewer_is_that_of_the_target_branch_whatever_the_change_says
+    a_prompt_that_cannot_be_used_is_named_and_the_rest_reviews
+    a_stale_agents_md_is_shown_to_its_reviewer_and_found_by_its_own_sentence
+    files_for_agents_that_their_reviewer_cannot_be_shown_are_named_where_it_is_asked
+}
+
 /// Who was asked, each once.
 fn agents(provider: &ScriptedProvider) -> Vec<String> {
     let mut agents: Vec<String> = provider.requests().into_iter().map(|request| request.agent).collect();
@@ -26,7 +36,6 @@ fn with_a_poor_test() -> Repository {
     repository
 }
 
-#[tokio::test]
 async fn a_focused_review_asks_nobody_else_and_approves_nothing() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -46,7 +55,6 @@ async fn a_focused_review_asks_nobody_else_and_approves_nothing() {
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn tests_come_besides_the_panel_and_the_review_is_whole() {
     let (provider, repository) = (provider().await, with_a_poor_test());
     let outcome = Conclave::new(repository.path(), &["local", "main", "--focus", "+tests"])
@@ -147,7 +155,96 @@ async fn a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion() {
     assert!(told.contains("medium | agents-md-filler | AGENTS.md:3"), "{told}");
 }
 
-#[tokio::test]
+/// The files for agents are taken out of the workspace; the reviewer that judges them is given their text, as data.
+async fn a_stale_agents_md_is_shown_to_its_reviewer_and_found_by_its_own_sentence() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write("AGENTS.md", "# Agents\n\nInstall with `npm ci`.\n");
+    repository.write("web/AGENTS.md", "Start the pages with `npm run dev`.\n");
+    repository.write("other/AGENTS.md", "Nothing that changes is here.\n");
+    repository.write("web/package.json", "{\n  \"packageManager\": \"npm@10.0.0\"\n}\n");
+    repository.commit("Instructions");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("web/package.json", "{\n  \"packageManager\": \"pnpm@9.12.0\"\n}\n");
+    repository.commit("pnpm");
+    let found = "<findings>\n<finding>\n<severity>warning</severity>\n<category>package-manager</category>\n<file>web/package.json</file>\n\
+                 <line>2</line>\n<claim>The pages install with pnpm, but AGENTS.md still tells agents to run npm ci.</claim>\n<evidence>\n  \
+                 \"packageManager\": \"pnpm@9.12.0\"\n</evidence>\n<second_file>AGENTS.md</second_file>\n<second_line>3</second_line>\n\
+                 <second_evidence>\nInstall with `npm ci`.\n</second_evidence>\n<scenario>An agent runs npm ci -> it stops, for the lock file is \
+                 gone.</scenario>\n<checked>Both files at head.</checked>\n<confidence>0.97</confidence>\n</finding>\n</findings>";
+    provider.set_always("agents_md", Answer::text(found));
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature", "--focus", "+agents_md"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    let findings = review["findings"].as_array().unwrap();
+    let [one] = &findings[..] else { panic!("{review:#}") };
+    assert_eq!(one["finding"]["file"], "web/package.json");
+    assert_eq!(one["finding"]["evidence_status"], "verified");
+    let requests = provider.requests();
+    let text_of = |agent: &str| {
+        let request = requests.iter().find(|request| request.agent == agent);
+        request.map_or_else(String::new, conclave_scripted_provider::RequestRecord::text)
+    };
+    let told = text_of("agents_md");
+    for expected in [
+        "=== AGENTS.md\n1: # Agents\n2: \n3: Install with `npm ci`.\n",
+        "=== web/AGENTS.md\n1: Start the pages with `npm run dev`.\n",
+        "high | package-manager | web/package.json:2",
+    ] {
+        // As it stands in JSON.
+        let expected = expected.replace('\n', "\\n");
+        assert!(told.contains(&expected), "{expected}");
+    }
+    assert!(!told.contains("other/AGENTS.md"), "no changed file is under it");
+    assert!(!text_of("generalist").contains("npm run dev"), "nobody else needs it");
+}
+
+async fn files_for_agents_that_their_reviewer_cannot_be_shown_are_named_where_it_is_asked() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write("AGENTS.md", &"Install with `npm ci`.\n".repeat(3000));
+    let wide: Vec<u8> = "\u{feff}Ask before.\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    repository.write("a/AGENTS.md", &wide);
+    repository.write("a/CLAUDE.md", &[0x80_u8, 0x81]);
+    repository.write("a/b/AGENTS.md", &"x".repeat(300_000));
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("a/b/c/package.json", "{\n  \"packageManager\": \"pnpm@9.12.0\"\n}\n");
+    repository.commit("pnpm");
+    let review = |focus: &'static [&'static str]| {
+        let arguments = [&["local", "main..feature"], focus].concat();
+        Conclave::new(repository.path(), &arguments).anthropic(&provider).run()
+    };
+    let expected = "files for agents that the agents_md reviewer was not shown: AGENTS.md from line 1425 on; \
+                    a/CLAUDE.md: it is not text; a/b/AGENTS.md: it has 300000 bytes, more than 262144";
+    let asked = review(&["--focus", "+agents_md"]).await.expect_code(0);
+    assert!(
+        asked.review()["warnings"].to_string().contains(expected),
+        "{:#}",
+        asked.review()["warnings"]
+    );
+    let told = provider
+        .requests()
+        .into_iter()
+        .find(|request| request.agent == "agents_md");
+    let told = told.expect("it is asked").text();
+    for expected in [
+        "1424: Install with `npm ci`.\\n(not shown from line 1425 on)\\n=== a/AGENTS.md\\n1: Ask before.\\n",
+        "=== a/CLAUDE.md\\n(not shown: it is not text)\\n",
+    ] {
+        assert!(told.contains(expected), "{expected}");
+    }
+    let others = review(&["--focus", "security"]).await.expect_code(0);
+    assert!(
+        !others.review().to_string().contains("files for agents that"),
+        "{:#}",
+        others.review()
+    );
+}
+
 async fn a_name_that_nobody_has_costs_nothing() {
     let repository = Repository::flawed();
     let job =
@@ -183,7 +280,6 @@ select id, total from orders where total > 0\n</evidence>\n<scenario>A table of 
 
 const SETTINGS: &str = "[[reviewers]]\nname = \"queries\"\nprompt = \"docs/queries.md\"\npaths = [\"*.sql\"]\n";
 
-#[tokio::test]
 async fn a_projects_own_reviewer_is_that_of_the_target_branch_whatever_the_change_says() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.write(".conclave.toml", SETTINGS);
@@ -245,7 +341,6 @@ async fn a_projects_own_reviewer_is_that_of_the_target_branch_whatever_the_chang
     assert!(seats.iter().all(|seat| seat["name"] != "intruder"));
 }
 
-#[tokio::test]
 async fn a_prompt_that_cannot_be_used_is_named_and_the_rest_reviews() {
     let repository = Repository::new();
     let settings: String = [

@@ -8,6 +8,16 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Pipeline, Repository, Workers, provider};
 
+on_both_runtimes! {
+    findings_stand_beside_their_lines_and_a_second_run_writes_nothing
+    nothing_beside_the_code_if_somebody_wants_it_so
+    the_mode_gate_requests_changes_and_fails_the_job
+    broken_glass_skips_the_review_approves_and_is_told_to_the_tracker
+    any_merge_request_by_its_address
+    gitlab_is_reached_through_the_proxy_of_the_environment
+    a_file_of_certificates_that_is_none_is_named
+}
+
 /// The lines of the change that findings of the demo model are about.
 const SQL: (&str, u64) = ("src/users.py", 6);
 
@@ -22,7 +32,6 @@ fn threads(pipeline: &Pipeline) -> Vec<(String, u64, String)> {
     state.threads.iter().map(place).collect()
 }
 
-#[tokio::test]
 async fn findings_stand_beside_their_lines_and_a_second_run_writes_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -85,7 +94,6 @@ async fn findings_stand_beside_their_lines_and_a_second_run_writes_nothing() {
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn nothing_beside_the_code_if_somebody_wants_it_so() {
     let (provider, repository) = (provider().await, Repository::flawed());
     repository.git(&["checkout", "--quiet", "main"]);
@@ -105,7 +113,6 @@ async fn nothing_beside_the_code_if_somebody_wants_it_so() {
     assert!(!pipeline.approved());
 }
 
-#[tokio::test]
 async fn the_mode_gate_requests_changes_and_fails_the_job() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
@@ -134,7 +141,6 @@ async fn the_mode_gate_requests_changes_and_fails_the_job() {
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn broken_glass_skips_the_review_approves_and_is_told_to_the_tracker() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;
@@ -193,7 +199,6 @@ fn address(pipeline: &Pipeline) -> String {
     )
 }
 
-#[tokio::test]
 async fn any_merge_request_by_its_address() {
     let repository = Repository::flawed();
     let pipeline = Pipeline::new(&repository).await;
@@ -276,7 +281,6 @@ async fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
     (address, seen)
 }
 
-#[tokio::test]
 async fn gitlab_is_reached_through_the_proxy_of_the_environment() {
     let repository = Repository::flawed();
     let pipeline = Pipeline::new(&repository).await;
@@ -300,7 +304,6 @@ async fn gitlab_is_reached_through_the_proxy_of_the_environment() {
     assert_eq!(*seen.lock().unwrap(), Vec::<String>::new());
 }
 
-#[tokio::test]
 async fn a_file_of_certificates_that_is_none_is_named() {
     let repository = Repository::flawed();
     let pipeline = Pipeline::new(&repository).await;

@@ -2,6 +2,10 @@
 
 use crate::support::{Conclave, Repository, Workers, provider};
 
+on_both_runtimes! {
+    a_provider_switched_off_between_two_runs_changes_the_model_and_both_runs_are_tracked
+}
+
 fn review(repository: &Repository, workers: &Workers) -> Conclave {
     Conclave::new(repository.path(), &["local", "main..feature"])
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
@@ -10,7 +14,6 @@ fn review(repository: &Repository, workers: &Workers) -> Conclave {
         .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
 }
 
-#[tokio::test]
 async fn a_provider_switched_off_between_two_runs_changes_the_model_and_both_runs_are_tracked() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
     let both = |job: Conclave| job.anthropic(&provider).openai(&provider);

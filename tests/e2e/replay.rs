@@ -11,6 +11,11 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Outcome, Repository, provider};
 
+on_both_runtimes! {
+    a_killed_run_shows_what_was_known_when_it_died
+    a_directory_without_records_is_a_usage_error
+}
+
 /// Time that a session may take to end.
 const SOON: Duration = Duration::from_mins(3);
 
@@ -44,7 +49,6 @@ pub(crate) async fn shows_again(outcome: &Outcome) {
     assert_eq!(json, outcome.review());
 }
 
-#[tokio::test]
 async fn a_killed_run_shows_what_was_known_when_it_died() {
     let (provider, repository) = (provider().await, Repository::flawed());
     provider.inject(Fault::hang().agent("coordinator"));
@@ -95,7 +99,6 @@ async fn a_killed_run_shows_what_was_known_when_it_died() {
     assert!(!json["findings"].as_array().unwrap().is_empty(), "{json}");
 }
 
-#[tokio::test]
 async fn a_directory_without_records_is_a_usage_error() {
     let nowhere = tempfile::tempdir().unwrap();
     let outcome = Conclave::new(nowhere.path(), &["replay", "."])

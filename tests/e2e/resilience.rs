@@ -9,6 +9,15 @@ use tokio::{process::Child, time::Instant};
 
 use crate::support::{Conclave, PROVIDER_KEY, Repository, Workers, provider};
 
+on_both_runtimes! {
+    a_model_that_is_down_is_asked_a_few_times_by_all_seven_together
+    a_broken_provider_is_left_for_the_next_one
+    a_model_that_comes_back_is_tried_once_and_used_again
+    a_flipped_switch_moves_a_running_panel_and_the_provider_gets_nothing_more
+    a_spent_budget_ends_in_a_partial_review_and_never_in_a_dead_gate
+    with_four_fifths_of_it_gone_an_optional_reviewer_does_not_start
+}
+
 const PRIMARY: &str = "claude-sonnet-5";
 const STAND_IN: &str = "claude-sonnet-4-6";
 
@@ -110,7 +119,6 @@ fn assert_complete(review: &Value) {
     assert_eq!(review["coverage"]["gaps"], json!([]), "{review:#}");
 }
 
-#[tokio::test]
 async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
     let (provider, repository, mut workers) = (provider().await, repository(), Workers::start().await);
     workers
@@ -154,7 +162,6 @@ async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
     assert!(reasons.contains(&"circuit_open"), "{reasons:?}");
 }
 
-#[tokio::test]
 async fn a_broken_provider_is_left_for_the_next_one() {
     let (broken, healthy, repository) = (provider().await, provider().await, Repository::flawed());
     broken.inject(Fault::status(503));
@@ -172,7 +179,6 @@ async fn a_broken_provider_is_left_for_the_next_one() {
     assert!(outcome.stderr.contains("going on with openai/"), "{}", outcome.stderr);
 }
 
-#[tokio::test]
 async fn a_model_that_comes_back_is_tried_once_and_used_again() {
     let (repository, mut workers) = (repository(), Workers::start().await);
     // The first reviewers take longer than the circuit stays open: those that begin after them find it ready to be tried.
@@ -195,14 +201,14 @@ async fn a_model_that_comes_back_is_tried_once_and_used_again() {
     let (output, review) = ended(child, &home).await;
     assert_complete(&review);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let said = |text: &str| stderr.matches(text).count();
+    // The log says the same beside the account.
+    let said = |text: &str| stderr.matches(&format!("! anthropic/{text}")).count();
     assert_eq!(said("claude-sonnet-5: circuit open for 1 s"), 1, "{stderr}");
     assert_eq!(said("claude-sonnet-5: tried with one call"), 1, "{stderr}");
     assert_eq!(said("claude-sonnet-5: in use again"), 1, "{stderr}");
     assert!(count(&provider, PRIMARY) > before);
 }
 
-#[tokio::test]
 async fn a_flipped_switch_moves_a_running_panel_and_the_provider_gets_nothing_more() {
     let (repository, mut workers) = (repository(), Workers::start().await);
     // Too much to stand in the prompt: the reviewers have to open it, and so ask more than once.
@@ -249,7 +255,6 @@ async fn a_flipped_switch_moves_a_running_panel_and_the_provider_gets_nothing_mo
     assert_ne!(review["verdict"], "inconclusive", "{review:#}");
 }
 
-#[tokio::test]
 async fn a_spent_budget_ends_in_a_partial_review_and_never_in_a_dead_gate() {
     let (provider, repository) = (provider().await, repository());
     let outcome = Conclave::new(repository.path(), &["local", "main..feature", "--max-calls", "6"])
@@ -272,7 +277,6 @@ async fn a_spent_budget_ends_in_a_partial_review_and_never_in_a_dead_gate() {
     assert!(outcome.stdout.to_lowercase().contains("partial"), "{}", outcome.stdout);
 }
 
-#[tokio::test]
 async fn with_four_fifths_of_it_gone_an_optional_reviewer_does_not_start() {
     let (provider, repository) = (provider().await, repository());
     // One after the other: when the optional ones' turn comes, the required ones have used nearly everything.

@@ -16,6 +16,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, Pipeline, Repository, Workers, crowd, executable, provider};
 
+on_both_runtimes! {
+    a_run_without_anything_to_do_ends_too_and_a_review_is_planned_after_its_start
+    a_signal_ends_a_run_with_a_word_and_a_tracker_that_hangs_delays_nothing
+}
+
 /// Time that a test waits for what has to happen first.
 const PATIENCE: Duration = Duration::from_mins(3);
 
@@ -157,7 +162,6 @@ async fn a_run_that_fails_says_where_and_why() {
     assert_eq!(failure(&tracker.end_of_failed_run()).2, "wrong_image");
 }
 
-#[tokio::test]
 async fn a_run_without_anything_to_do_ends_too_and_a_review_is_planned_after_its_start() {
     let (tracker, provider, repository) = (Tracker::start().await, provider().await, Repository::flawed());
     let local = |range| tracker.on(Conclave::new(repository.path(), &["local", range]).anthropic(&provider));
@@ -177,7 +181,6 @@ async fn a_run_without_anything_to_do_ends_too_and_a_review_is_planned_after_its
     );
 }
 
-#[tokio::test]
 async fn a_signal_ends_a_run_with_a_word_and_a_tracker_that_hangs_delays_nothing() {
     let (tracker, provider, repository) = (Tracker::start().await, provider().await, Repository::flawed());
     let pipeline = Pipeline::on(FakeGitlab::builder(), &repository).await;

@@ -7,6 +7,10 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Outcome, Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    the_same_commits_are_the_same_review_here_and_there
+}
+
 /// A branch for the whole panel, with instructions, settings and a flaw, in one commit that is called as GitLab calls the
 /// merge request.
 fn branch() -> Repository {
@@ -75,7 +79,6 @@ async fn run(job: Conclave, provider: &ScriptedProvider) -> (Outcome, BTreeMap<S
     (outcome, bodies)
 }
 
-#[tokio::test]
 async fn the_same_commits_are_the_same_review_here_and_there() {
     let repository = branch();
     let (here, there) = (provider().await, provider().await);

@@ -45,7 +45,10 @@ async fn a_review_runs_in_the_sandbox() {
     assert!(note.contains("Sandbox around the agents: enforced"), "{note}");
 }
 
-#[tokio::test]
+on_both_runtimes! {
+    a_sandbox_that_is_switched_off_is_named_and_can_be_required
+}
+
 async fn a_sandbox_that_is_switched_off_is_named_and_can_be_required() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let off = || local(&repository).anthropic(&provider).env("CONCLAVE_SANDBOX", "off");
@@ -99,7 +102,7 @@ async fn without_landlock_the_review_says_so_and_require_sandbox_refuses() {
     assert_eq!(level(&outcome), "none");
     assert!(says(&outcome).contains("has no Landlock"), "{}", says(&outcome));
     assert!(
-        outcome.stderr.contains("OpenCode runs without a sandbox"),
+        outcome.stderr.contains("the agents run without a sandbox"),
         "{}",
         outcome.stderr
     );
@@ -153,7 +156,7 @@ async fn on_an_old_landlock_the_review_is_graded_partial_wherever_it_says_so() {
     );
     assert!(says(&outcome).contains(open), "{}", says(&outcome));
     assert!(
-        outcome.stderr.contains(&format!("OpenCode's sandbox: {open}")),
+        outcome.stderr.contains(&format!("the agents' sandbox: {open}")),
         "{}",
         outcome.stderr
     );
@@ -356,4 +359,30 @@ async fn a_hostile_plugin_reaches_nothing() {
             assert!(warnings.contains(&refused), "{warnings}");
         }
     }
+}
+
+/// Its tools are threads of the program that holds the keys: that is never the whole sandbox, and the review says so.
+#[tokio::test]
+async fn the_native_runtime_confines_its_tools_and_claims_no_more() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let native = |more: &[&str]| {
+        let arguments = [&["local", "main..feature", "--runtime", "native"], more].concat();
+        Conclave::new(repository.path(), &arguments).anthropic(&provider)
+    };
+    let outcome = native(&["--require-sandbox=partial"]).run().await.expect_code(0);
+    assert_eq!(level(&outcome), "partial");
+    assert!(
+        says(&outcome).contains("partial, open: the memory of conclave itself"),
+        "{}",
+        says(&outcome)
+    );
+    assert!(outcome.categories().contains(&"sql-injection".to_owned()));
+    let asked = provider.requests().len();
+    let refused = native(&["--require-sandbox"]).run().await.expect_code(6);
+    assert!(
+        refused.stderr.contains("has to be `enforced`") && refused.stderr.contains("--runtime opencode"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(provider.requests().len(), asked, "no model was asked");
 }

@@ -21,6 +21,12 @@ use crate::support::{
     Conclave, Pipeline, Repository, Workers, Wrapper, crowd, executable, nothing_left_running, provider, runs, serving,
 };
 
+on_both_runtimes! {
+    a_termination_ends_everything
+    a_cancelled_job_posts_what_is_known_and_tells_the_tracker
+    a_signal_before_the_sessions_start_leaves_nothing_either
+}
+
 /// Returns how long everything may take after a signal: ten seconds, on a machine that does nothing else.
 fn all_gone() -> Duration {
     Duration::from_secs(10).mul_f64(crowd())
@@ -97,7 +103,6 @@ async fn stop_with(signal: Signal, expected: Option<i32>) {
     }
 }
 
-#[tokio::test]
 async fn a_termination_ends_everything() {
     // Ctrl-C does the same: `sigint` of the table of failures, and `terminal`.
     stop_with(Signal::SIGTERM, Some(143)).await;
@@ -126,7 +131,6 @@ async fn a_kill_takes_along_what_opencode_has_started() {
     nothing_left_running(&home.path().join("run")).await;
 }
 
-#[tokio::test]
 async fn a_cancelled_job_posts_what_is_known_and_tells_the_tracker() {
     let (provider, repository) = (provider().await, Repository::new());
     let mut workers = Workers::tracker().await;
@@ -245,7 +249,6 @@ async fn a_signal_while_opencode_starts_leaves_nothing_either() {
     assert!(provider.requests().is_empty());
 }
 
-#[tokio::test]
 async fn a_signal_before_the_sessions_start_leaves_nothing_either() {
     let (provider, repository) = (provider().await, Repository::flawed());
     // A configuration service that accepts and never answers holds the run where it prepares.

@@ -4,6 +4,8 @@ mod installation;
 mod pipeline;
 mod program;
 mod repository;
+#[macro_use]
+mod runtimes;
 mod terminal;
 mod usage;
 mod workers;
@@ -13,10 +15,11 @@ mod wrapper;
 pub(crate) use installation::{Component, Installation, JobToken};
 pub(crate) use pipeline::{BOT, PROJECT, Pipeline, ProjectWithBot, in_pipeline};
 pub(crate) use program::{
-    BRIEF, Conclave, Outcome, PROVIDER_KEY, brief_opencode, executable, nothing_left_running, opencode, provider,
-    repository_root, runs, serving,
+    BRIEF, Conclave, Outcome, PROVIDER_KEY, executable, nothing_left_running, opencode, provider, repository_root,
+    runs, serving,
 };
 pub(crate) use repository::Repository;
+pub(crate) use runtimes::{AgentRuntime, on};
 pub(crate) use terminal::Terminal;
 pub(crate) use usage::{crowd, used};
 pub(crate) use workers::Workers;

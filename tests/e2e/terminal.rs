@@ -2,7 +2,13 @@
 
 use conclave_scripted_provider::Fault;
 
-use crate::support::{PROVIDER_KEY, Repository, Terminal, brief_opencode, opencode, provider};
+use crate::support::{AgentRuntime, PROVIDER_KEY, Repository, Terminal, provider};
+
+on_both_runtimes! {
+    forty_columns_are_enough
+    no_color_means_none
+    ctrl_c_shows_what_is_known_and_says_how_to_end_at_once
+}
 
 /// The variables of a person at a terminal.
 fn variables(home: &std::path::Path, url: String, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
@@ -14,12 +20,11 @@ fn variables(home: &std::path::Path, url: String, more: &[(&'static str, &str)])
         ("TMPDIR", tmp.display().to_string()),
         ("TERM", "xterm-256color".to_owned()),
         ("LANG", "C.UTF-8".to_owned()),
-        ("CONCLAVE_OPENCODE", brief_opencode(home).display().to_string()),
-        ("CONCLAVE_SANDBOX_PROGRAMS", opencode().display().to_string()),
         ("CONCLAVE_OUTPUT", home.join("run").display().to_string()),
         ("ANTHROPIC_API_KEY", PROVIDER_KEY.to_owned()),
         ("ANTHROPIC_BASE_URL", url),
     ];
+    variables.extend(AgentRuntime::current().variables(home));
     variables.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
     variables
 }
@@ -31,7 +36,6 @@ fn program(arguments: &str) -> String {
     )
 }
 
-#[tokio::test]
 async fn forty_columns_are_enough() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let home = tempfile::tempdir().unwrap();
@@ -54,7 +58,6 @@ async fn forty_columns_are_enough() {
     assert!(text.contains("▌     return connection.execute("), "{text}");
 }
 
-#[tokio::test]
 async fn no_color_means_none() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let home = tempfile::tempdir().unwrap();
@@ -75,7 +78,6 @@ async fn no_color_means_none() {
     assert!(!colored.contains('\x1b'), "{colored:?}");
 }
 
-#[tokio::test]
 async fn ctrl_c_shows_what_is_known_and_says_how_to_end_at_once() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

@@ -6,7 +6,12 @@ use conclave_otlp_collector::{CollectedSpan, OtlpCollector};
 use conclave_scripted_provider::Fault;
 use serde_json::Value;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository, crowd, provider};
+use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository, crowd, provider};
+
+on_both_runtimes! {
+    a_review_is_one_trace_with_a_span_a_stage_session_and_model_call
+    a_collector_that_hangs_or_is_gone_costs_two_seconds_and_a_count
+}
 
 const KEY: &str = "collector-key-that-nobody-may-see";
 
@@ -71,7 +76,6 @@ fn check_sessions(spans: &[CollectedSpan], review: &Value) {
     }
 }
 
-#[tokio::test]
 async fn a_review_is_one_trace_with_a_span_a_stage_session_and_model_call() {
     let collector = OtlpCollector::start(Some(("x-team", KEY))).await.expect("a collector");
     let (provider, repository) = (provider().await, Repository::flawed());
@@ -109,13 +113,11 @@ async fn a_review_is_one_trace_with_a_span_a_stage_session_and_model_call() {
             .collect::<Vec<_>>()
     };
     let stages: Vec<&str> = below(run[0]).iter().map(|span| span.name.as_str()).collect();
-    for stage in [
-        "diff, configuration, plan",
-        "workspace",
-        "OpenCode start",
-        "sessions",
-        "shutdown",
-    ] {
+    let start = match AgentRuntime::current() {
+        AgentRuntime::OpenCode => "OpenCode start",
+        AgentRuntime::Native => "native start",
+    };
+    for stage in ["diff, configuration, plan", "workspace", start, "sessions", "shutdown"] {
         assert!(stages.contains(&stage), "{stage} is missing in {stages:?}");
     }
 
@@ -144,7 +146,6 @@ async fn a_review_is_one_trace_with_a_span_a_stage_session_and_model_call() {
     }
 }
 
-#[tokio::test]
 async fn a_collector_that_hangs_or_is_gone_costs_two_seconds_and_a_count() {
     let hangs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hanging = format!("http://{}", hangs.local_addr().unwrap());

@@ -17,6 +17,8 @@
 //   kv delete KEY
 //   sql STATEMENT         → {"ok":true,"rows":[…]}, when every accepted event is in the database
 //   job-token PROJECT     → {"ok":true,"token":…}: what GitLab gives to a job, with --job-projects; both Workers take it
+//   actions-job REPOSITORY [SECONDS] → {"ok":true,"url":…,"token":…}: what a job of GitHub asks for its tokens with, which are good for so long
+//   actions-given         → {"ok":true,"given":…}: how many it was given
 //
 // It ends on end of input, SIGTERM or SIGINT, and takes workerd with it, even when it is killed.
 
@@ -59,17 +61,19 @@ function secrets(...names) {
 const operator = 'operator';
 
 const issuer = options['job-projects'] === undefined ? undefined : await startIssuer();
+const github = issuer && (await startIssuer('github'));
 const jobs = issuer && {
-  OIDC_ISSUER: issuer.url,
+  OIDC_ISSUER: `${issuer.url}, ${github.url}`,
   OIDC_AUDIENCE: issuer.claims().aud,
   OIDC_PROJECTS: options['job-projects'],
 };
 /** Each Worker costs a second of processor time. */
 const startIfWanted = (name, settings) => (options.only ?? name) === name ? start(name, settings) : undefined;
 
+const reachable = issuer ? [issuer.origin, github.origin] : [];
 const config = await startIfWanted('reviewer-config', {
   vars: { ...secrets('READER_TOKENS', 'ADMIN_TOKENS'), ...jobs },
-  reachable: issuer ? [issuer.url] : [],
+  reachable,
   persist: options.persist,
   port: Number(options['config-port']),
 });
@@ -81,7 +85,7 @@ const tracker = await startIfWanted('review-tracker', {
     ...(options.secret !== undefined && { CONCLAVE_SECRET: options.secret }),
     ...jobs,
   },
-  reachable: issuer ? [issuer.url] : [],
+  reachable,
   persist: options.persist,
   port: Number(options['tracker-port']),
 });
@@ -112,6 +116,14 @@ async function run(line) {
   if (verb === 'job-token' && issuer) {
     return { token: issuer.token({ project_path: rest }) };
   }
+  if (verb === 'actions-job' && github) {
+    const [repository, seconds] = rest.split(' ');
+    const { url, token } = github.startJob(repository, Number(seconds ?? 0));
+    return { url, token };
+  }
+  if (verb === 'actions-given' && github) {
+    return { given: github.given, violations: github.violations };
+  }
   const [, action, key, value] = /^(\S+)\s+(\S+)\s*(.*)$/s.exec(rest ?? '') ?? [];
   if (verb === 'kv' && action === 'put') {
     await kv.put(key, value);
@@ -124,7 +136,7 @@ async function run(line) {
     await kv.delete(key);
     return {};
   }
-  throw new Error('the commands are: kv put KEY VALUE, kv get KEY, kv delete KEY, sql STATEMENT, job-token PROJECT');
+  throw new Error('the commands are: kv put KEY VALUE, kv get KEY, kv delete KEY, sql STATEMENT, job-token PROJECT, actions-job REPOSITORY [SECONDS], actions-given');
 }
 
 let stopping;

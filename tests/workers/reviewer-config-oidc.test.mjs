@@ -1,4 +1,5 @@
-// Job tokens of GitLab in a real workerd, against an issuer over HTTP: signatures, forgeries, rotation, an issuer that fails.
+// Job tokens of GitLab and of GitHub in a real workerd, against issuers over HTTP: signatures, forgeries, rotation, an issuer that fails,
+// and two forges with projects of one name.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -15,11 +16,12 @@ const settings = (issuer) => ({
 });
 
 /** A Worker of its own: keys are kept as long as it lives. */
-async function withIssuer(use, vars = {}) {
+async function withIssuer(use, vars = {}, other = undefined) {
   const issuer = await startIssuer();
+  const two = other && { OIDC_ISSUER: `${issuer.url},${other.url}`, OIDC_PROJECTS: 'platform/**,127.0.0.1:octo' };
   const worker = await start('reviewer-config', {
-    vars: { READER_TOKENS: 'reader', ...settings(issuer), ...vars },
-    reachable: [issuer.url],
+    vars: { READER_TOKENS: 'reader', ...settings(issuer), ...two, ...vars },
+    reachable: [issuer.url, ...(other ? [other.origin] : [])],
   });
   const get = (token, project = 'platform%2Fbuild') =>
     fetch(`${worker.url}/v1/config${project === null ? '' : `?project=${project}`}`, {
@@ -141,6 +143,117 @@ describe('what is forged or over', () => {
   });
 });
 
+describe('two forges', () => {
+  const GITHUB = 'https://token.actions.githubusercontent.com';
+  const seconds = () => Math.floor(Date.now() / 1000);
+  let gitlab;
+  let github;
+  let worker;
+  before(async () => {
+    gitlab = await startIssuer();
+    github = await startIssuer('github');
+    worker = await start('reviewer-config', {
+      vars: {
+        OIDC_ISSUER: `${gitlab.url}, ${GITHUB}`,
+        OIDC_AUDIENCE: AUDIENCE,
+        OIDC_PROJECTS: 'octo/**, github.com:octo/**, github.com:acme@65/*',
+        OIDC_JWKS_URL: `, ${github.origin}/_services/token/.well-known/jwks`,
+      },
+      reachable: [gitlab.origin, github.origin],
+    });
+    const kv = await worker.mf.getKVNamespace('CONFIG');
+    const projects = [
+      { paths: ['octo/shop'], limits: { sessions: 2 } },
+      { paths: ['github.com:octo/shop'], limits: { sessions: 3 } },
+    ];
+    await kv.put('config/document', JSON.stringify({ schema_version: 1, projects }));
+  });
+  after(async () => {
+    await worker.dispose();
+    for (const issuer of [gitlab, github]) {
+      await issuer.stop();
+      assert.deepEqual(issuer.violations, []);
+    }
+  });
+  const ofGithub = (claims = {}, how) => github.token({ iss: GITHUB, ...claims }, how);
+  const get = (token, project) =>
+    fetch(`${worker.url}/v1/config${project ? `?project=${encodeURIComponent(project)}` : ''}`, { headers: { authorization: `Bearer ${token}` } });
+
+  test('each job reads its own project, and the one of the same path on the other forge is another', async () => {
+    const jobs = [
+      [gitlab.token({ project_path: 'octo/shop' }), 'octo/shop', 2],
+      [ofGithub(), 'github.com:octo/shop', 3],
+    ];
+    for (const [token, own, sessions] of jobs) {
+      for (const project of [own, own.toUpperCase(), undefined]) {
+        const response = await get(token, project);
+        assert.equal(response.status, 200, project);
+        assert.equal((await response.json()).config.limits.sessions, sessions);
+      }
+    }
+    const crossed = await assertProblem(await get(jobs[0][0], 'github.com:octo/shop'), 403, 'other-project');
+    assert.match(crossed.detail, /the project octo\/shop,/);
+    const back = await assertProblem(await get(jobs[1][0], 'octo/shop'), 403, 'other-project');
+    assert.match(back.detail, /github\.com:octo\/shop/);
+    assert.deepEqual([gitlab.asked, github.asked], [1, 1], 'keys of both are kept');
+  });
+
+  const forged = {
+    'a token of GitLab that names a repository of GitHub': () => gitlab.token({ project_path: 'github.com:octo/shop' }),
+    'one with the claim of the other forge': () => gitlab.token({ project_path: 'mallory/x', repository: 'octo/shop' }),
+    'a fork with its own jobs': () => ofGithub({ repository: 'mallory/shop', repository_owner: 'mallory', repository_owner_id: '66' }),
+    'a repository of an owner whose name begins alike': () => ofGithub({ repository: 'octo-labs/shop' }),
+    'an account that took over a name that was given up': () => ofGithub({ repository: 'acme/shop', repository_owner_id: '99' }),
+    'a repository that was moved away': () => ofGithub({ repository: 'elsewhere/shop' }),
+  };
+  for (const [name, make] of Object.entries(forged)) {
+    test(`not allowed: ${name}`, async () => {
+      await assertProblem(await get(make()), 403, 'forbidden');
+    });
+  }
+  test('the account with the number that is listed reads', async () => {
+    assert.equal((await get(ofGithub({ repository: 'acme/shop' }), 'github.com:acme/shop')).status, 200);
+  });
+
+  const refused = {
+    "GitLab's key under GitHub's name": [() => gitlab.token({ iss: GITHUB, repository: 'octo/shop' }), /does not publish|does not fit/],
+    "GitLab's key with the id of GitHub's": [
+      () => ofGithub({}, { key: { ...gitlab.keys[0], id: github.keys[0].id } }),
+      /signature that does not fit/,
+    ],
+    "GitHub's key under GitLab's name": [
+      () => github.token({ iss: gitlab.url, project_path: 'octo/shop' }, { key: { ...github.keys[0], id: gitlab.keys[0].id } }),
+      /signature that does not fit/,
+    ],
+    'an Enterprise Server that is not listed': [() => github.token(), /another issuer than .* and https:\/\/token\.actions/],
+    'a name that only begins like the issuer': [() => github.token({ iss: `${GITHUB}.evil.example` }), /another issuer/],
+    'an enterprise below the address that is listed': [() => github.token({ iss: `${GITHUB}/evil` }), /another issuer/],
+    'the audience that GitHub takes when none is asked for': [() => ofGithub({ aud: 'https://github.com/octo' }), /another audience/],
+    'the audience of a cloud': [() => ofGithub({ aud: 'sts.amazonaws.com' }), /another audience.*CONCLAVE_OIDC_AUDIENCE/],
+    'one that expired': [() => ofGithub({ exp: seconds() - 90 }), /expired/],
+    'one without a repository': [() => ofGithub({ repository: undefined, project_path: 'octo/shop' }), /is not a JSON Web Token/],
+    'a public key as a secret': [() => github.confused(), /signed with HS256/],
+    'no signature': [() => `${ofGithub({}, { header: { alg: 'none' } }).split('.').slice(0, 2).join('.')}.`, /signed with none/],
+  };
+  for (const [name, [make, reason]] of Object.entries(refused)) {
+    test(`refused: ${name}`, async () => {
+      const problem = await assertProblem(await get(make()), 401, 'unauthorized');
+      assert.match(problem.detail, reason);
+    });
+  }
+
+  test('an issuer that is down refuses its own jobs and no others', () =>
+    withIssuer(
+      async ({ issuer, get }) => {
+        issuer.broken = (response) => response.writeHead(500).end();
+        await assertProblem(await get(issuer.token(), null), 503, 'no-keys');
+        assert.equal((await get(github.token(), null)).status, 200);
+      },
+      {},
+      github,
+    ));
+});
+
 describe('the keys', () => {
   test('after a rotation the new key counts at once', () =>
     withIssuer(async ({ issuer, worker, get }) => {
@@ -228,6 +341,9 @@ describe('settings', () => {
     ['no audience', { OIDC_AUDIENCE: '' }, /OIDC_AUDIENCE/],
     ['no list of projects: nobody is allowed by mistake', { OIDC_PROJECTS: '' }, /OIDC_PROJECTS/],
     ['a pattern that is none', { OIDC_PROJECTS: 'ok/**,a[' }, /a\[/],
+    ['a pattern of a forge that is not listed', { OIDC_PROJECTS: 'ok/**,github.com:octo' }, /a pattern for github\.com:/],
+    ['everybody on github.com', { OIDC_ISSUER: 'https://token.actions.githubusercontent.com', OIDC_PROJECTS: 'github.com:**' }, /name the owner/],
+    ['two instances of GitLab', { OIDC_ISSUER: 'https://a.example.com, https://b.example.com' }, /b\.example\.com` is the second/],
     ['keys over plain HTTP', { OIDC_JWKS_URL: 'http://gitlab.example.com/keys' }, /is not an https address/],
   ]) {
     test(`${name}: said to be that`, () =>

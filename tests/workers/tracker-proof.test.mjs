@@ -14,27 +14,29 @@ const SECRET = 'secret-of-the-installation';
 const PROJECT = 'group/shop';
 
 let issuer;
+let github;
 let tracker;
 let database;
 before(async () => {
   issuer = await startIssuer();
+  github = await startIssuer('github');
   tracker = await start('review-tracker', {
     vars: {
       INGEST_TOKENS: 'plain, ada:bound:group/*|tools/lint, nobody:nothing:',
       OPERATOR_TOKENS: 'operator',
       DASHBOARD_TOKENS: 'people',
       CONCLAVE_SECRET: `${SECRET}\n`,
-      OIDC_ISSUER: issuer.url,
+      OIDC_ISSUER: `${issuer.url},${github.url}`,
       OIDC_AUDIENCE: AUDIENCE,
-      OIDC_PROJECTS: 'group/**',
+      OIDC_PROJECTS: 'group/**,127.0.0.1:group',
     },
-    reachable: [issuer.url],
+    reachable: [issuer.url, github.origin],
   });
   database = await tracker.mf.getD1Database('DB');
 });
 after(async () => {
   await tracker.dispose();
-  await issuer.stop();
+  await Promise.all([issuer.stop(), github.stop()]);
 });
 
 function post(events, { token, job, url = tracker.url } = {}) {
@@ -109,6 +111,32 @@ describe('what teaches the memory', () => {
     }
     await assertProblem(await post([rejection()], { token: job('elsewhere/shop') }), 403, 'forbidden');
     for (const each of [other, beside]) assert.equal(await remembered(each.event.fingerprint), false);
+  });
+
+  test('a job of GitHub for its own repository, and never for the project of that name on GitLab', async () => {
+    const token = () => github.token({ repository: PROJECT });
+    const own = `127.0.0.1:${PROJECT}`;
+    const each = rejection({}, { project: own });
+    assert.deepEqual(await accepted([each], { token: token() }), { accepted: 1, rejected: [] });
+    assert.equal(await stored(each), 1);
+    assert.equal(await remembered(each.event.fingerprint, own), true);
+    assert.equal(await remembered(each.event.fingerprint), false);
+
+    const crossed = [rejection(), rejection({}, { project: own.toUpperCase() }), rejection({}, { project: `127.0.0.2:${PROJECT}` })];
+    assert.equal((await post(crossed, { token: token() })).status, 422);
+    assert.equal((await post([rejection({}, { project: own })], { token: job() })).status, 422, 'nor the other way round');
+    const beside = rejection();
+    assert.equal((await accepted([beside], { token: 'plain', job: token() })).unproven, 1);
+    assert.equal(await remembered(beside.event.fingerprint), false);
+    for (const [project, how, status] of [
+      [own, { token: token() }, 200],
+      [PROJECT, { token: token() }, 403],
+      [own, { token: job() }, 403],
+    ]) {
+      assert.equal((await ask(project, how)).status, status, project);
+    }
+    const fork = github.token({ repository: 'mallory/shop' });
+    await assertProblem(await post([rejection()], { token: fork }), 403, 'forbidden');
   });
 
   test('a signature of the installation, over the whole event and nothing else', async () => {

@@ -17,7 +17,7 @@ pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
 pub(crate) use fold::is_invisible;
-pub use matching::{claim_overlap, record_agreement, repeats, same_claims};
+pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{QuotedFile, check_refutation};
 pub use scan::{RawFinding, ScanOutcome, holds_findings, scan};
 pub use written::path_of;

@@ -10,7 +10,7 @@
 //! 3. [`take_earlier_verdicts`]: what the coordinator says of them, checked.
 //! 4. [`reconcile`]: what stands. Carrying forward is no model's business: an earlier finding goes away only if its code has
 //!    changed and the judge says that it is fixed, or if a person who may decide it said so.
-//! 5. [`remember`]: the ledger for the next review.
+//! 5. [`remember`]: the carry-over for the next review.
 
 mod anchors;
 mod assess;
@@ -18,8 +18,10 @@ mod authority;
 mod carried;
 mod carry_over;
 mod earlier_verdicts;
+mod identity;
 mod instructions;
 mod meanwhile;
+mod moved;
 mod reconcile;
 mod refuted;
 mod reply;
@@ -27,14 +29,18 @@ mod scope;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod texts;
+mod unproven;
 
 pub use anchors::{AnchorPlace, Lines};
-pub use assess::{Texts, assess, has_open, needs_judge, wanted};
+pub use assess::{Texts, WhoseWords, assess, has_open, needs_judge, wanted};
 pub(crate) use carried::carried;
-pub use carry_over::{Done, MAX_LEDGER_BYTES, remember};
+pub use carry_over::{Done, MAX_CARRY_OVER_BYTES, remember};
 pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_to_schema, take_earlier_verdicts};
 pub use instructions::Instructions;
+pub use moved::MovedCode;
 pub use reconcile::{ReconcileInput, Reconciled, reconcile};
 pub use refuted::still_refuted;
-pub use reply::{ReplyIntent, intent};
-pub use scope::{Narrowed, narrow};
+pub use reply::{ReplyIntent, asks, intent};
+pub use scope::{Narrowed, narrow, touched};
+pub use unproven::{Identities, still_unproven};
+pub(crate) use unproven::{joined, remember_unproven};

@@ -13,8 +13,8 @@ pub(crate) mod test_support;
 
 pub use account::{RemovedFindings, describe_removed, holds, no_judge, removed_by_judge};
 pub use apply::{Grounds, apply};
-pub(crate) use decisions::refuted_by_schema;
 pub use decisions::{Action, Decision, Submission, SubmissionFault, submission_schema};
+pub(crate) use decisions::{refuted_by_schema, some_of};
 pub use deterministic::judge_without_model;
 pub use fixed_words::nothing_found;
 pub(crate) use quoted_code::{NOTHING_QUOTED, ONLY_A_PERSON, QuotedCode};

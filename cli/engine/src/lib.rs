@@ -6,6 +6,7 @@ pub mod diff;
 pub mod findings;
 pub mod incremental;
 pub mod judge;
+pub mod language;
 pub mod lock_files;
 pub mod memory;
 pub mod panel;

@@ -192,6 +192,9 @@ pub struct ReviewSettings {
     /// system that Conclave is measured against ran; an argument or a variable of the job counts more.
     #[schemars(schema_with = "schema::preset")]
     pub preset: Option<Preset>,
+    /// The agent runtime: `opencode`, `native`, or `auto`, the default, which is OpenCode where the pinned one is installed and
+    /// `native` elsewhere; an argument or a variable of the job counts more.
+    pub runtime: Option<RuntimeChoice>,
     /// Whether the tracker's memory of earlier merge requests is used, which it is by default: what people turned down twice
     /// is not reported again, and files with many fixes are pointed out.
     pub memory: Option<bool>,
@@ -207,6 +210,20 @@ pub struct ReviewSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::required_sandbox")]
     pub require_sandbox: Option<SandboxLevel>,
+}
+
+conclave_shared::named_enum! {
+    /// Which agent runtime the sessions run on.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub enum RuntimeChoice {
+        /// OpenCode where the pinned one is installed, else Conclave's own.
+        #[default]
+        Auto = "auto",
+        /// OpenCode.
+        OpenCode = "opencode",
+        /// Conclave's own.
+        Native = "native",
+    }
 }
 
 conclave_shared::named_enum! {

@@ -16,6 +16,7 @@ mod patch_id;
 mod plan;
 mod refutation;
 mod reviewer_report;
+mod runtime_name;
 mod settled;
 mod stop_cause;
 mod subject;
@@ -25,10 +26,10 @@ mod thread;
 mod unproven;
 mod workspace;
 
-pub use anchor::{Anchor, AnchorState};
+pub use anchor::{Anchor, AnchorState, Squeezed};
 pub use approval_hold::{ApprovalHold, HoldCause};
 pub(crate) use carry_over::MAX_CLAIM;
-pub use carry_over::{CarryOver, RefutedFinding, Remembered, ReviewedFiles};
+pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, ReviewedFiles};
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
 pub use cost::Cost;
 pub use coverage::{Coverage, CutFile, EarlierFiles, SandboxReport};
@@ -38,13 +39,15 @@ pub use given_patch::GivenPatch;
 pub use judged_finding::{JudgedFinding, RemovedBy, Weight, weighs};
 pub use meanwhile::{FoundMeanwhile, Meanwhile, OtherConclusion};
 pub use mode::{ReviewMode, ReviewState};
-pub use patch_id::PatchId;
+pub use patch_id::{PatchId, PathId};
 pub use plan::{PanelMember, PanelSlot, Plan, Presence};
 pub use refutation::{Overruled, Refutation, RefutationStatus};
 pub use reviewer_report::{RepairKind, ReviewerReport, milliseconds};
+pub use runtime_name::RuntimeName;
 pub use settled::SettledFinding;
 pub use stop_cause::StopCause;
 pub use subject::{Comment, ReviewSubject};
+pub(crate) use thread::FIXED_IN;
 pub use thread::{ThreadAction, ThreadChange};
 pub use unproven::UnprovenFinding;
 pub use workspace::{CONTEXT_FILE, INDEX_FILE, REVIEW_DIRECTORY};
@@ -114,6 +117,9 @@ pub struct Review {
     /// no service. `warnings` has the reason, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<ConfigurationFallback>,
+    /// The agent runtime that the sessions ran on; older reviews do not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeName>,
     /// What was looked at.
     pub coverage: Coverage,
     /// What else the reader should know.
@@ -130,8 +136,8 @@ pub struct Review {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
     /// What the next review has to know; it goes into the summary, hidden and signed.
-    #[serde(default)]
-    pub ledger: CarryOver,
+    #[serde(default, rename = "ledger")]
+    pub carry_over: CarryOver,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
@@ -199,14 +205,14 @@ impl Review {
     }
 
     /// Findings that stand, in the order in which they are shown.
-    pub fn standing(&self) -> impl Iterator<Item = &JudgedFinding> {
+    pub fn surviving(&self) -> impl Iterator<Item = &JudgedFinding> {
         self.findings.iter().filter(|finding| finding.stands())
     }
 
     /// How many findings of this severity stand.
     pub fn count(&self, severity: Severity) -> u64 {
         u64::try_from(
-            self.standing()
+            self.surviving()
                 .filter(|entry| entry.finding.severity == severity)
                 .count(),
         )

@@ -3,7 +3,7 @@
 //! Where they come from is the business of the `codex` plugin. Here they are what its reviewer may cite, and who has to look
 //! at the merge request besides it.
 
-use std::{collections::BTreeSet, fmt::Write, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write, ops::Range, sync::Arc};
 
 use conclave_shared::{
     engineering_rule::{OnBreach, RuleLevel},
@@ -12,6 +12,7 @@ use conclave_shared::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// The reviewer of rules.
 pub const CODEX: &str = "codex";
@@ -23,7 +24,7 @@ pub struct RuleInForce {
     pub id: String,
     /// Where it is explained. Findings take the link from here, never from a model.
     pub link: String,
-    /// What the reviewer is told of it, without the files.
+    /// Its text for the reviewer, without the files.
     pub text: String,
     /// The occasion of the rule, in its own words.
     pub when: String,
@@ -85,11 +86,57 @@ impl RuleBook {
         self.rules.iter().filter(move |rule| rule.files.contains(path))
     }
 
-    /// The rule of this id, however the reviewer spells it.
-    pub fn find(&self, id: &str) -> Option<&RuleInForce> {
-        let id = id.trim().trim_matches('`');
-        self.rules.iter().find(|rule| rule.id.eq_ignore_ascii_case(id))
+    /// The rule that a reviewer names, however it spells the id.
+    pub fn find(&self, written: &str) -> Option<&RuleInForce> {
+        match self.named(written)[..] {
+            [rule] => Some(rule),
+            _ => None,
+        }
     }
+
+    /// The rules whose ids stand in a text, with whatever hyphens, blanks and brackets, and with words around them;
+    /// without one, those whose links do.
+    pub fn named(&self, written: &str) -> Vec<&RuleInForce> {
+        let parts = id_parts(written);
+        let found: Vec<(&RuleInForce, Vec<Range<usize>>)> = self
+            .rules
+            .iter()
+            .map(|rule| (rule, places(&parts, &id_parts(&rule.id))))
+            .collect();
+        // A part of a longer id is none.
+        let is_whole = |place: &Range<usize>| {
+            let mut others = found.iter().flat_map(|(_, places)| places);
+            !others.any(|other| other.len() > place.len() && other.start <= place.start && place.end <= other.end)
+        };
+        let named = found.iter().filter(|(_, places)| places.iter().any(is_whole));
+        let named: Vec<_> = named.map(|(rule, _)| *rule).collect();
+        if !named.is_empty() {
+            return named;
+        }
+        let links = |rule: &&RuleInForce| !rule.link.is_empty() && written.contains(&rule.link);
+        self.rules.iter().filter(links).collect()
+    }
+}
+
+/// The words and numbers of an id, in one spelling.
+fn id_parts(text: &str) -> Vec<String> {
+    let plain: String = text.nfkc().collect::<String>().to_lowercase();
+    let parts = plain.split(|character: char| !character.is_alphanumeric());
+    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Where the parts of an id stand among those of a text; as one word, too.
+fn places(parts: &[String], id: &[String]) -> Vec<Range<usize>> {
+    if id.is_empty() {
+        return Vec::new();
+    }
+    let joined = id.concat();
+    let whole = (0..parts.len()).filter(|&at| parts[at] == joined).map(|at| at..at + 1);
+    let apart = parts.windows(id.len()).enumerate();
+    let apart = apart
+        .filter(|(_, window)| *window == id)
+        .map(|(at, window)| at..at + window.len());
+    whole.chain(apart).collect()
 }
 
 /// A person has to look, because a rule says so: by the rule's globs, whatever a model finds, or because a breach of the rule
@@ -223,11 +270,44 @@ mod tests {
             link: "https://rules.example.com/net-012".into(),
             ..RuleInForce::default()
         }]);
-        for id in ["NET-012", " net-012\n", "`NET-012`"] {
+        for id in [
+            "NET-012",
+            " net-012\n",
+            "`NET-012`",
+            "[NET-012]",
+            "NET-012.",
+            "NET-012: outbound",
+            "rule NET-012",
+            "NET 012",
+            "NET\u{2011}012",
+            "NET-012, NET-013",
+            "https://rules.example.com/net-012",
+        ] {
             assert_eq!(book.find(id).map(|rule| rule.id.as_str()), Some("NET-012"), "{id}");
         }
-        for id in ["", "NET-01", "NET-0122", "NET-012, NET-013"] {
+        for id in ["", "NET-01", "NET-0122", "https://rules.example.com/"] {
             assert_eq!(book.find(id), None, "{id}");
         }
+    }
+
+    #[test]
+    fn several_ids_are_no_one_rule_and_a_part_of_an_id_is_none() {
+        let rule = |id: &str, link: &str| RuleInForce {
+            id: id.into(),
+            link: link.into(),
+            ..RuleInForce::default()
+        };
+        let book = RuleBook::new(vec![
+            rule("NET-012", "https://rules.example.com/12"),
+            rule("NET-013", ""),
+            rule("NET-012-A", ""),
+        ]);
+        let named = |text: &str| book.named(text).iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>();
+        assert_eq!(named("NET-012, NET-013"), ["NET-012", "NET-013"]);
+        assert_eq!(book.find("NET-012, NET-013"), None);
+        assert_eq!(named("NET-012-A"), ["NET-012-A"]);
+        assert_eq!(named("net-012 (outbound)"), ["NET-012"]);
+        assert_eq!(named("see https://rules.example.com/12"), ["NET-012"]);
+        assert!(named("none of them").is_empty());
     }
 }

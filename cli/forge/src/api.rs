@@ -14,19 +14,20 @@
 //! | request changes | quick action; visible behind other checks only at times | review `REQUEST_CHANGES`, read back from the list |
 //! | take a request back | three ways, by version | dismiss |
 //! | role | access level, bots by name and flag | `collaborators/{login}/permission` |
-//! | gate | exit code of the job | check run, made by the plugin around the publisher |
+//! | request changes | the same twice is one request | a review each time: looked for before, and a twin is dismissed |
+//! | gate | exit code of the job | check run: [`Gate`](crate::Gate) |
 
-use std::{fmt::Debug, time::Duration};
+use std::fmt::Debug;
 
 use async_trait::async_trait;
 use conclave_engine::{
     publish::{Account, Conversation, Place, Thread, ThreadDraft},
     review::AuthorRole,
 };
-use conclave_resilience::retry::RetryPolicy;
 
 use crate::{
     error::ApiError,
+    http::HttpClient,
     model::{Approval, ForgeTraits, Lifted, LoadedChange, MergeRequestState, Opened, RequestShown, Version},
 };
 
@@ -36,11 +37,8 @@ pub trait ChangeApi: Debug + Send + Sync {
     /// The words and limits of the forge.
     fn traits(&self) -> ForgeTraits;
 
-    /// When something that failed is tried again.
-    fn retry(&self) -> RetryPolicy;
-
-    /// Sets the time for one request, from the next one on.
-    fn limit_requests(&self, limit: Duration);
+    /// The client that it asks with.
+    fn http(&self) -> &HttpClient;
 
     /// Reads the merge request; an error if it is not open.
     async fn load(&self) -> Result<LoadedChange, ApiError>;
@@ -73,6 +71,9 @@ pub trait NotesApi: Debug + Send + Sync {
 
     /// The address of a note on the merge request at this address.
     fn link(&self, url: &str, note: u64) -> String;
+
+    /// The address of lines, the first and the last, of a file at this commit of the merge request at this address.
+    fn code_link(&self, url: &str, head: &str, file: &str, lines: (u32, u32)) -> Option<String>;
 
     /// Reads one thread.
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError>;
@@ -113,14 +114,15 @@ pub trait ReviewStateApi: Debug + Send + Sync {
     /// Reads our approval.
     async fn approval(&self, bot: u64) -> Result<Approval, ApiError>;
 
-    /// Approves the commit and no other, also where an approval `stands` already: it may stand for an older one. The inner error is
-    /// a refusal in words.
-    async fn approve(&self, head: &str, stands: bool) -> Result<(), String>;
+    /// Approves the commit and no other, also where an approval `stands` already: it may stand for an older one. Returns a refusal in
+    /// words; an error means that an approval may stand that should not.
+    async fn approve(&self, head: &str, stands: bool) -> Result<Option<String>, ApiError>;
 
     /// Takes every approval of ours back; that there is none is what was wanted.
     async fn withdraw_approval(&self) -> Result<(), ApiError>;
 
-    /// Requests changes.
+    /// Requests changes. It may be repeated: where each request is a review of its own, one for the commit is made, also by two jobs
+    /// at once.
     async fn request_changes(&self) -> Result<(), ApiError>;
 
     /// Reads whether the request stands.

@@ -81,7 +81,7 @@ impl Publisher {
         );
         summary.spent_micros = bot.spent_micros(&conversation);
         // What stood still stands when the word is taken back.
-        summary.ledger = bot.remembered(&conversation);
+        summary.carry_over = bot.remembered(&conversation);
         let approves = mode != ReviewMode::Comment;
         summary.state.requested_changes = requested && !approves;
         let note = summary::post(api, bot, &summary, &mut conversation).await?;
@@ -94,7 +94,7 @@ impl Publisher {
             let approval = api.approval(bot.account).await?;
             self.withdraw_standing(approval.stands).await?;
             self.conclude();
-            outcome.stance = Some(AppliedState {
+            outcome.applied_state = Some(AppliedState {
                 wanted: ReviewState::None,
                 shown: None,
             });
@@ -139,7 +139,7 @@ impl Publisher {
         } else {
             ReviewState::None
         };
-        outcome.stance = Some(AppliedState {
+        outcome.applied_state = Some(AppliedState {
             wanted: ReviewState::Approved,
             shown: Some(shown),
         });

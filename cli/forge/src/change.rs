@@ -24,7 +24,7 @@ pub struct Change {
     /// The costs of earlier reviews of it, in US dollars, as our note on it says.
     pub spent_before_usd: f64,
     /// The memory of our last summary of what was reviewed, and of what stands.
-    pub ledger: CarryOver,
+    pub carry_over: CarryOver,
     /// Whether a light-hearted question may still be answered: none has been.
     pub aside_open: bool,
     /// The number of the account that opened it.
@@ -71,8 +71,8 @@ impl Change {
             .collect();
         subject.previous_review = bot.summary_text(&conversation).map(Into::into);
         let mut roles = Roles::new(api, &bot, author, &conversation);
-        let ledger: CarryOver = bot.remembered(&conversation).unwrap_or_default();
-        subject.existing_findings = existing_findings(&mut roles, &bot, &conversation, &ledger).await;
+        let carry_over: CarryOver = bot.remembered(&conversation).unwrap_or_default();
+        subject.existing_findings = existing_findings(&mut roles, &bot, &conversation, &carry_over).await;
         let unknown = || {
             let (forge, branch) = (api.traits().name, &target.branch);
             hold(format!(
@@ -82,7 +82,7 @@ impl Change {
         Ok(Self {
             subject,
             spent_before_usd: spent_usd(&bot, &conversation),
-            ledger,
+            carry_over,
             aside_open: !bot.has_aside(&conversation),
             author,
             hold: target.tip.is_none().then(unknown),
@@ -122,6 +122,7 @@ fn comment(note: &Note) -> Comment {
     Comment {
         author: author(note),
         body: note.text.as_str().into(),
+        order: note.order,
     }
 }
 
@@ -135,7 +136,7 @@ async fn existing_findings(
     roles: &mut Roles<'_>,
     bot: &BotIdentity,
     conversation: &Conversation,
-    ledger: &CarryOver,
+    carry_over: &CarryOver,
 ) -> Vec<ExistingFinding> {
     let mut existing = Vec::new();
     for own in bot.threads(conversation) {
@@ -144,11 +145,11 @@ async fn existing_findings(
             replies.push(Reply {
                 author: author(note),
                 body: note.shown_text().into(),
-                voice: roles.at_least(note.author.as_ref()).await,
+                role: roles.at_least(note.author.as_ref()).await,
                 edited: note.edited,
             });
         }
-        let remembered = ledger.find(&own.record.fingerprint);
+        let remembered = carry_over.find(&own.record.fingerprint);
         let state = if own.thread.resolved && own.thread.resolved_by.is_none() {
             // A forge may not say which program resolved it; that it was us, our signed note says.
             let by_us = remembered.is_some_and(|entry| entry.before == Before::Resolved);
@@ -179,6 +180,7 @@ async fn existing_findings(
             before: Before::Posted,
             stood: false,
             author_may_settle: false,
+            language: None,
         });
     }
     existing

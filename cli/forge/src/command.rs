@@ -163,7 +163,7 @@ impl Publisher {
         let body = format!("{text}\n\n{}", bot.signer.sign(&answered));
         let mut conversation =
             LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
-        let mut attempts = Attempts::new(api.retry());
+        let mut attempts = Attempts::new(api.http().retry());
         loop {
             let own = conversation.notes();
             let is_answer = |text: &str| bot.signer.read::<Answered>(text).as_ref() == Some(&answered);

@@ -2,6 +2,7 @@
 
 use conclave_resilience::classify::ProviderFault;
 use conclave_shared::error_chain::with_sources;
+use serde_json::Value;
 
 /// Maximum characters of foreign text in an error.
 const MAX_WORDS: usize = 300;
@@ -83,6 +84,16 @@ impl ApiError {
         self
     }
 
+    /// The forge's words in the body of an error: `read` finds them in JSON; anything else is a proxy's page, or a text.
+    pub fn words_in(body: &str, read: impl FnOnce(&Value) -> String) -> String {
+        let text = match serde_json::from_str(body) {
+            Ok(value) => read(&value),
+            Err(_) if body.trim_start().starts_with('<') => "an HTML page".to_owned(),
+            Err(_) => body.trim().to_owned(),
+        };
+        Self::shorten(&text)
+    }
+
     /// Foreign text at a length for an error.
     pub fn shorten(text: &str) -> String {
         text.chars().take(MAX_WORDS).collect()
@@ -106,7 +117,7 @@ impl ApiError {
     }
 
     /// An answer that cannot be read.
-    pub(crate) fn garbage(forge: &str, what: &str, error: &serde_json::Error) -> Self {
+    pub fn garbage(forge: &str, what: &str, error: &serde_json::Error) -> Self {
         let text = format!(
             "{forge}'s answer to {what} cannot be read: {error}. Is there a proxy or a log-in page in between?"
         );

@@ -5,64 +5,33 @@
 //! can be the head of several merge requests, and the newest of a name counts for all of them. So each says which of them have not
 //! passed, and passes only if all have.
 
-use std::{collections::BTreeSet, fmt::Debug};
+mod api;
+mod unpassed;
 
-use async_trait::async_trait;
+pub use api::{GateApi, GateRun, GateState, PullState};
+
+use conclave_engine::untrusted::code_span;
 use tokio::sync::Mutex;
 
-use crate::{ApiError, ApiErrorKind, CheckEnd, Conclusion};
+use self::unpassed::{Unpassed, held, numbers_in, read_reference};
+use crate::{ApiError, ApiErrorKind, CheckEnd, Conclusion, Lifecycle, conversation::Attempts};
 
-/// Numbers of merge requests whose reviews of a commit have not passed.
-type Unpassed = BTreeSet<u64>;
-
-/// A check run of ours, or of another with the same name.
+/// The beginning of a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateRun {
-    /// Its number; newer ones have larger ones.
-    pub id: u64,
-    /// The text that its maker has put on it.
-    pub reference: String,
-    /// True if it has ended and lets a merge happen.
-    pub passed: bool,
-    /// True if it has annotations, which cannot be taken away.
-    pub annotated: bool,
+pub enum Begun {
+    /// It is begun, or will be at the end; what it falls back to, or why not yet, if there is something to say.
+    Begun(Option<String>),
+    /// The merge request is not open, and nothing was touched.
+    NotOpen,
 }
 
-/// A state of the gate to be shown.
-#[derive(Debug, Clone, Copy)]
-pub struct GateState<'a> {
-    /// The text to put on it.
-    pub reference: &'a str,
-    /// Its end; none while the run is at work.
-    pub end: Option<&'a CheckEnd>,
-}
-
-/// Check runs and commit statuses of a forge that has them, each under the gate's one name.
-#[async_trait]
-pub trait GateApi: Debug + Send + Sync {
-    /// The number of the merge request.
-    fn number(&self) -> u64;
-
-    /// Makes sure that it is the merge request that was meant, where its number comes from a job that is not believed.
-    async fn confirm(&self) -> Result<(), ApiError>;
-
-    /// Reads the newest check runs of a commit.
-    async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError>;
-
-    /// Makes a check run.
-    async fn create_run(&self, head: &str, state: GateState<'_>) -> Result<u64, ApiError>;
-
-    /// Changes a check run. Its annotations are added.
-    async fn change_run(&self, run: u64, state: GateState<'_>) -> Result<(), ApiError>;
-
-    /// Reads the text of the newest commit status; an empty one where there is none.
-    async fn status(&self, head: &str) -> Result<String, ApiError>;
-
-    /// Sets the commit status. Nothing as the conclusion means that the run is at work.
-    async fn set_status(&self, head: &str, conclusion: Option<Conclusion>, text: &str) -> Result<(), ApiError>;
-
-    /// Returns whether another merge request is open and has this commit as its head.
-    async fn is_at(&self, number: u64, head: &str) -> Result<bool, ApiError>;
+/// The merge that a run has looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reviewed<'a> {
+    /// The reviewed commit; none where nothing was reviewed.
+    pub head: Option<&'a str>,
+    /// The target branch, as far as the merge request was read.
+    pub target: Option<&'a str>,
 }
 
 /// The form of the gate.
@@ -80,22 +49,42 @@ enum Form {
 #[derive(Debug)]
 pub struct Gate {
     api: Box<dyn GateApi>,
-    /// The commit that it was begun on, and how.
-    begun: Mutex<(String, Form)>,
+    /// The commit that it is begun on.
+    head: String,
+    /// The commit that it was begun on last, and how; none before it is begun.
+    begun: Mutex<Option<(String, Form)>>,
 }
 
 impl Gate {
-    /// Begins the gate on this commit, and says what it falls back to, if it does.
-    pub async fn begin(api: Box<dyn GateApi>, head: &str) -> Result<(Self, Option<String>), ApiError> {
-        // It has to be the right one before anything is shown on its commit.
-        api.confirm().await?;
-        let gate = Self {
+    /// The gate on this commit; nothing is asked yet.
+    pub fn new(api: Box<dyn GateApi>, head: String) -> Self {
+        Self {
             api,
-            begun: Mutex::new((head.to_owned(), Form::ExitCode)),
-        };
-        let (form, said) = gate.start(head).await?;
-        gate.begun.lock().await.1 = form;
-        Ok((gate, said))
+            head,
+            begun: Mutex::new(None),
+        }
+    }
+
+    /// Begins it, unless the merge request is not open any more. What fails is tried again at the end; an error is one that would be
+    /// the same then.
+    pub async fn begin(&self) -> Result<Begun, ApiError> {
+        match self.begin_now().await {
+            Err(error) if error.kind != ApiErrorKind::Settings => Ok(Begun::Begun(Some(format!(
+                "there is no check run yet, and it is tried again when the run ends: {error}"
+            )))),
+            begun => begun,
+        }
+    }
+
+    async fn begin_now(&self) -> Result<Begun, ApiError> {
+        // It has to be the right one before anything is shown on its commit.
+        let now = self.api.pull_state(self.api.number()).await?;
+        if now.is_some_and(|now| now.lifecycle != Lifecycle::Open) {
+            return Ok(Begun::NotOpen);
+        }
+        let (form, said) = self.start(&self.head).await?;
+        *self.begun.lock().await = Some((self.head.clone(), form));
+        Ok(Begun::Begun(said))
     }
 
     async fn start(&self, head: &str) -> Result<(Form, Option<String>), ApiError> {
@@ -130,7 +119,9 @@ impl Gate {
     /// unless it has annotations.
     async fn start_run(&self, head: &str) -> Result<u64, ApiError> {
         let own = self.api.number();
-        let (again, others) = match self.newest(head).await? {
+        let newest = self.newest(head).await?;
+        let last = newest.as_ref().map_or(0, |(run, ..)| run.id);
+        let (again, others) = match newest {
             Some((run, of, mut others)) => {
                 others.remove(&own);
                 (Some(run.id).filter(|_| of == own && !run.annotated), others)
@@ -149,7 +140,23 @@ impl Gate {
                 changed => return changed.map(|()| run),
             }
         }
-        self.api.create_run(head, state).await
+        self.create_run(head, state, last).await
+    }
+
+    /// Makes a check run after those up to this number. Where it may have been made although that failed, it is looked for first.
+    async fn create_run(&self, head: &str, state: GateState<'_>, last: u64) -> Result<u64, ApiError> {
+        let mut attempts = Attempts::new(self.api.http().retry());
+        loop {
+            match self.api.create_run(head, state).await {
+                Ok(run) => return Ok(run),
+                Err(error) => attempts.fail(error).await?,
+            }
+            let own = self.newest(head).await?.filter(|(_, of, _)| *of == self.api.number());
+            if let Some((run, ..)) = own.filter(|(run, ..)| run.id > last) {
+                return Ok(run.id);
+            }
+            attempts.go_on()?;
+        }
     }
 
     /// The newest run of ours on the commit, with the merge request that it was made for and those that have not passed.
@@ -174,11 +181,11 @@ impl Gate {
         others.remove(&self.api.number());
         let mut there = Unpassed::new();
         for number in others {
-            match self.api.is_at(number, head).await {
-                Ok(false) => {}
-                Err(error) if error.kind == ApiErrorKind::NotFound => {}
-                Ok(true) | Err(_) => drop(there.insert(number)),
+            let now = self.api.pull_state(number).await;
+            if now.is_ok_and(|now| now.is_none_or(|now| !now.is_at(head))) {
+                continue;
             }
+            there.insert(number);
         }
         there
     }
@@ -201,33 +208,59 @@ impl Gate {
         }
     }
 
-    /// Ends the gate on the reviewed commit, which may be a newer one than it was begun on. Without a review it passes only if the commit
-    /// that it was begun on is the newest still.
-    pub async fn end(&self, head: Option<&str>, end: &CheckEnd) -> Result<(), ApiError> {
-        let mut begun = self.begun.lock().await;
-        let (begun_on, mut form) = begun.clone();
-        let is_newest = async || self.api.is_at(self.api.number(), &begun_on).await;
-        if head.is_none() && end.conclusion.passes() && !is_newest().await? {
-            return self.complete(&begun_on, form, &outdated(None)).await;
+    /// Ends the gate on the reviewed commit, which may be a newer one than it was begun on. It passes only for the target branch that
+    /// was reviewed, and without a review only if the commit that it was begun on is the newest still.
+    ///
+    /// Returns why it does not pass where the run's own end would. An error means that a merge that asks for it waits.
+    pub async fn end(&self, reviewed: Reviewed<'_>, end: &CheckEnd) -> Result<Option<String>, ApiError> {
+        let ended = self.end_now(reviewed, end).await;
+        ended
+            .map_err(|error| error.adding("the check has no end, so a merge that asks for it waits. Run the job again"))
+    }
+
+    async fn end_now(
+        &self,
+        Reviewed { head, target }: Reviewed<'_>,
+        end: &CheckEnd,
+    ) -> Result<Option<String>, ApiError> {
+        if self.begun.lock().await.is_none() && self.begin_now().await? == Begun::NotOpen {
+            return Ok(None);
         }
+        let mut begun = self.begun.lock().await;
+        let Some((begun_on, mut form)) = begun.clone() else {
+            return Ok(None);
+        };
+        let now = if end.conclusion.passes() {
+            self.api.pull_state(self.api.number()).await?
+        } else {
+            None
+        };
+        let other = match (now, target) {
+            (Some(now), _) if head.is_none() && now.head != begun_on => Some(outdated(None)),
+            (Some(now), Some(target)) if now.target != target => Some(retargeted(target, &now.target, end)),
+            _ => None,
+        };
         let head = head.unwrap_or(&begun_on).to_owned();
         if head != begun_on {
             self.complete(&begun_on, form, &outdated(Some(&head))).await?;
             form = self.start(&head).await?.0;
         }
-        *begun = (head.clone(), form);
-        self.complete(&head, form, end).await
+        *begun = Some((head.clone(), form));
+        let counted = self.complete(&head, form, other.as_ref().unwrap_or(end)).await?;
+        Ok((counted != *end).then_some(counted.title))
     }
 
-    async fn complete(&self, head: &str, form: Form, end: &CheckEnd) -> Result<(), ApiError> {
+    /// Ends it, and returns the end that counts.
+    async fn complete(&self, head: &str, form: Form, end: &CheckEnd) -> Result<CheckEnd, ApiError> {
         let is_unpassed = !end.conclusion.passes();
         let (run, newest) = match form {
-            Form::ExitCode => return Ok(()),
+            Form::ExitCode => return Ok(end.clone()),
             Form::Status => {
                 let others = self.still_there(self.others_by_status(head).await?, head).await;
                 let counted = held(end, &others);
                 let text = self.status_text(&others, is_unpassed, &counted.title);
-                return self.api.set_status(head, Some(counted.conclusion), &text).await;
+                self.api.set_status(head, Some(counted.conclusion), &text).await?;
+                return Ok(counted);
             }
             Form::Run(run) => (run, self.newest(head).await?),
         };
@@ -245,9 +278,9 @@ impl Gate {
                 annotations: Vec::new(),
                 ..counted.clone()
             };
-            self.api.create_run(head, state(&again)).await?;
+            self.create_run(head, state(&again), newest).await?;
         }
-        Ok(())
+        Ok(counted)
     }
 }
 
@@ -264,95 +297,18 @@ fn outdated(reviewed: Option<&str>) -> CheckEnd {
     }
 }
 
-/// The end that counts for the commit: it does not pass as long as another merge request of the same commit has not.
-fn held(end: &CheckEnd, others: &Unpassed) -> CheckEnd {
-    if others.is_empty() || !end.conclusion.passes() {
-        return end.clone();
-    }
-    let numbers: Vec<String> = others.iter().map(|number| format!("#{number}")).collect();
-    let title = format!(
-        "The review of {}, which has the same commit, has not passed",
-        numbers.join(", ")
-    );
+/// The end of a review that would pass, and is not of the merge that would happen.
+fn retargeted(target: &str, now: &str, end: &CheckEnd) -> CheckEnd {
+    let title = format!("The review is of the merge into {target}, and the target branch is {now} by now");
     CheckEnd {
-        conclusion: Conclusion::Failure,
-        summary: format!("{title}.\n\n{}", end.summary),
+        conclusion: Conclusion::Cancelled,
+        summary: format!("{}. Run it again.\n\n{}", code_span(&title), end.summary),
         title,
         annotations: end.annotations.clone(),
     }
 }
 
-/// The merge request that a run was made for, and those that have not passed; nothing for a run that is not ours.
-fn read_reference(run: &GateRun) -> Option<(u64, Unpassed)> {
-    let mut numbers = run.reference.strip_prefix("conclave-")?.split('+');
-    let own = numbers.next()?.parse().ok()?;
-    let mut unpassed: Unpassed = numbers.filter_map(|number| number.parse().ok()).collect();
-    if unpassed.is_empty() && !run.passed {
-        unpassed.insert(own);
-    }
-    Some((own, unpassed))
-}
-
-/// The numbers in `[#1 #7] The review is running`.
-fn numbers_in(text: &str) -> Unpassed {
-    let list = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let words = list.map_or("", |(list, _)| list).split(' ');
-    words.filter_map(|word| word.strip_prefix('#')?.parse().ok()).collect()
-}
-
 /// Returns whether the token lacks the right: a person's token gets no check run, a reader's no status.
 fn is_denied(error: &ApiError) -> bool {
     matches!(error.kind, ApiErrorKind::Forbidden | ApiErrorKind::NotFound)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(reference: &str, passed: bool) -> GateRun {
-        GateRun {
-            id: 1,
-            reference: reference.to_owned(),
-            passed,
-            annotated: false,
-        }
-    }
-
-    #[test]
-    fn a_run_says_which_merge_requests_have_not_passed() {
-        for (reference, passed, expected) in [
-            ("conclave-7", true, Some((7, vec![]))),
-            // As version 0.1.0 and all that have the commit to themselves write it.
-            ("conclave-7", false, Some((7, vec![7]))),
-            ("conclave-7+1", false, Some((7, vec![1]))),
-            ("conclave-7+1+7", false, Some((7, vec![1, 7]))),
-            ("conclave-seven", false, None),
-            ("1/main", false, None),
-            ("", true, None),
-        ] {
-            let expected = expected.map(|(own, unpassed)| (own, unpassed.into_iter().collect()));
-            assert_eq!(read_reference(&run(reference, passed)), expected, "{reference}");
-        }
-        assert_eq!(numbers_in("[#1 #12] Approved"), Unpassed::from([1, 12]));
-        assert_eq!(numbers_in("Approved [#3]"), Unpassed::new());
-    }
-
-    #[test]
-    fn what_passes_is_held_by_others_and_what_fails_says_why_itself() {
-        let end = |conclusion| CheckEnd {
-            conclusion,
-            title: "Approved".to_owned(),
-            summary: "S".to_owned(),
-            annotations: Vec::new(),
-        };
-        let held_end = held(&end(Conclusion::Success), &Unpassed::from([3]));
-        assert_eq!(held_end.conclusion, Conclusion::Failure);
-        assert!(held_end.title.contains("#3"), "{}", held_end.title);
-        let own = held(&end(Conclusion::TimedOut), &Unpassed::from([3]));
-        assert_eq!((own.conclusion, own.title.as_str()), (Conclusion::TimedOut, "Approved"));
-        assert_eq!(
-            held(&end(Conclusion::Neutral), &Unpassed::new()).conclusion,
-            Conclusion::Neutral
-        );
-    }
 }

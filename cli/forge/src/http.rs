@@ -4,7 +4,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -44,6 +44,20 @@ pub struct ClientTimeouts {
     pub write_gap: Duration,
     /// The end of the job, if it is known: nothing is asked after it, and no wait goes beyond it.
     pub ends: Option<Instant>,
+}
+
+impl ClientTimeouts {
+    /// Each request once, with this time.
+    pub fn once(limit: Duration) -> Self {
+        Self {
+            request: limit,
+            retry: RetryPolicy {
+                retries: 0,
+                ..RetryPolicy::default()
+            },
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for ClientTimeouts {
@@ -96,6 +110,7 @@ pub struct HttpClient {
     /// Time for one request, in milliseconds; it can be changed while the client is in use.
     request_ms: Arc<AtomicU64>,
     rate_limit: Arc<RateLimit>,
+    has_written: Arc<AtomicBool>,
 }
 
 fn milliseconds(time: Duration) -> u64 {
@@ -118,7 +133,13 @@ impl HttpClient {
             ends: timeouts.ends,
             request_ms: Arc::new(AtomicU64::new(milliseconds(timeouts.request))),
             rate_limit: Arc::default(),
+            has_written: Arc::default(),
         }
+    }
+
+    /// Returns whether something was written, or may have been by a request that failed.
+    pub fn has_written(&self) -> bool {
+        self.has_written.load(Ordering::Relaxed)
     }
 
     /// Sets the time for one request, from the next one on.
@@ -236,10 +257,14 @@ impl HttpClient {
         body: Option<&Value>,
         repeat: Repeat,
     ) -> Result<Answer, ApiError> {
-        if *method != Method::GET {
-            self.rate_limit.pace(self.write_gap).await;
+        if *method == Method::GET {
+            return self.repeat(what, method, url, body, repeat).await;
         }
-        self.repeat(what, method, url, body, repeat).await
+        self.rate_limit.pace(self.write_gap).await;
+        let written = self.repeat(what, method, url, body, repeat).await;
+        let is_certain = written.as_ref().err().is_some_and(|error| !error.may_have_happened());
+        self.has_written.fetch_or(!is_certain, Ordering::Relaxed);
+        written
     }
 
     async fn repeat(

@@ -9,6 +9,7 @@ mod api;
 mod break_glass;
 mod change;
 mod check;
+mod code_link;
 mod command;
 mod conversation;
 mod error;
@@ -32,9 +33,10 @@ pub use address::AddressForm;
 pub use api::{ChangeApi, ForgeApi, NotesApi, ReviewStateApi};
 pub use change::Change;
 pub use check::{Annotation, CheckEnd, Conclusion};
+pub use code_link::code_link;
 pub use command::{Asked, Command, command_help};
 pub use error::{ApiError, ApiErrorKind};
-pub use gate::{Gate, GateApi, GateRun, GateState};
+pub use gate::{Begun, Gate, GateApi, GateRun, GateState, PullState, Reviewed};
 pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder};
 pub use model::{
     Approval, ApprovedCommit, ForgeTraits, Lifecycle, Lifted, LoadedChange, MergeRequestState, Opened, RequestShown,

@@ -6,7 +6,7 @@
 
 use conclave_engine::{
     publish::{Conversation, OtherRuns, SummaryState},
-    review::{Meanwhile, Review, StopCause},
+    review::{ApprovalHold, Meanwhile, Review, StopCause},
 };
 
 use crate::{ApiError, Change, Publisher, conversation::LiveConversation};
@@ -30,6 +30,8 @@ pub(crate) struct CurrentReview<'a> {
     seen: Vec<SummaryState>,
     /// Everything that was taken in.
     taken_in: Meanwhile,
+    /// Why the forge does not show the approval that the review asks for.
+    hold: Option<ApprovalHold>,
 }
 
 impl<'a> CurrentReview<'a> {
@@ -40,6 +42,7 @@ impl<'a> CurrentReview<'a> {
             review: review.clone(),
             seen: publisher.own_states(change),
             taken_in: Meanwhile::default(),
+            hold: None,
         }
     }
 
@@ -99,9 +102,15 @@ impl<'a> CurrentReview<'a> {
         self.taken_in.add(meanwhile);
     }
 
+    /// Notes why it was not approved although it would be.
+    pub(crate) fn withhold(&mut self, hold: Option<ApprovalHold>) {
+        self.hold = hold;
+    }
+
     /// The review as it stands now, if that is another one.
     pub(crate) fn amends(&self, review: &Review) -> Option<Box<Review>> {
         let mut amended = review.clone();
+        amended.approval_holds.extend(self.hold.clone());
         amended.add_meanwhile(&self.taken_in);
         (amended != *review).then(|| Box::new(amended))
     }

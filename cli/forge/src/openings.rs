@@ -59,7 +59,7 @@ pub(crate) async fn open(
         // The forge may have stored notes and failed afterwards: look before anything is posted again.
         tracing::warn!(%error, "looking which findings were posted all the same");
         failed += 1;
-        let again = pause(api.retry(), failed).await;
+        let again = pause(api.http().retry(), failed).await;
         conversation.read_on().await?;
         for own in bot.threads(conversation) {
             let print = own.record.fingerprint;

@@ -7,15 +7,6 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use async_trait::async_trait;
-use conclave_engine::{
-    diff::FilteredFile,
-    ports::{Forge, ForgeError, Publication, PublishOutcome},
-    publish::{Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
-    review::{JudgedFinding, Meanwhile, Review, ReviewState},
-};
-use conclave_shared::finding::Fingerprint;
-
 use crate::{
     ApiError, ApiErrorKind, Approval, Change, MergeRequestState, Publisher,
     conversation::LiveConversation,
@@ -26,6 +17,13 @@ use crate::{
     target::Watched,
     thread_changes::{self, Changed},
 };
+use async_trait::async_trait;
+use conclave_engine::{
+    diff::FilteredFile,
+    ports::{Forge, ForgeError, Publication, PublishOutcome},
+    publish::{Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
+    review::{JudgedFinding, Meanwhile, Review, ReviewState},
+};
 
 #[async_trait]
 impl Forge for Publisher {
@@ -35,7 +33,9 @@ impl Forge for Publisher {
         let outcome = self.post(&change, publication).await;
         outcome.map_err(|error| {
             let is_denied = matches!(error.kind, ApiErrorKind::Forbidden | ApiErrorKind::Scope);
-            self.denied.store(is_denied, Ordering::Relaxed);
+            // A token that has written something may write: what it may not do besides is a failure like any other.
+            let has_written = self.api.http().has_written();
+            self.denied.store(is_denied && !has_written, Ordering::Relaxed);
             ForgeError(error.to_string())
         })
     }
@@ -81,7 +81,7 @@ impl Publisher {
             let openings = plan_openings(bot, &publication, &conversation, api.traits().form);
             beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
             is_current = openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
-            changed = thread_changes::apply(api, bot, review, &change.conversation, &now, &mut conversation).await;
+            changed = thread_changes::apply(api, bot, review, change, &now, &mut conversation).await;
         }
         if !is_current || !changed.threads.is_empty() {
             // That took its time, and the summary must not hide what another run has posted in it.
@@ -168,7 +168,7 @@ impl Posting<'_> {
             notes: Notes::default(),
         };
         let Applied {
-            stance,
+            state: applied_state,
             approved,
             requested: stands,
             notes: Notes {
@@ -179,8 +179,9 @@ impl Posting<'_> {
         } = run.apply().await?;
         if stands != expected || hold.is_some() || !meanwhile.is_empty() {
             let approves = wanted == ReviewState::Approved && hold.is_none() && meanwhile.is_empty();
-            review.approval_holds.extend(hold);
+            review.approval_holds.extend(hold.clone());
             review.add_meanwhile(&meanwhile);
+            current.withhold(hold);
             current.add(meanwhile);
             conversation.read_on().await?;
             let corrected = self.summary(&review, spent_micros, stands, approves);
@@ -194,7 +195,7 @@ impl Posting<'_> {
         Ok(PublishOutcome {
             url: note.and_then(|note| publisher.link(change, note)),
             approved,
-            stance: Some(stance),
+            applied_state: Some(applied_state),
             posted_inline,
             placements: self
                 .beside
@@ -216,12 +217,12 @@ impl Posting<'_> {
                 entry.posted = link.or(entry.posted.take());
             }
         }
-        review.ledger.posted(self.beside.shown.keys());
+        review.carry_over.posted(self.beside.shown.keys());
         // A thread that was to be resolved and is not must not look as if a person had opened it again.
         let resolving = review.threads.iter().filter(|action| action.change.resolves());
         let left = resolving.filter(|action| !self.changed.threads.contains(&action.thread));
-        let left: Vec<Fingerprint> = left.map(|action| action.fingerprint.clone()).collect();
-        review.ledger.left_open(&left);
+        let left = left.map(|action| (&action.fingerprint, action.change.is_for_a_fix()));
+        review.carry_over.left_open(left);
         review
     }
 
@@ -235,7 +236,7 @@ impl Posting<'_> {
         // A finding that only the summary shows is seen by other runs from then on: only an approval that is read after it
         // cannot be missed.
         let shown = |entry: &JudgedFinding| entry.posted.is_some() || entry.thread.is_some();
-        let in_summary = review.standing().any(|entry| entry.weighs() && !shown(entry));
+        let in_summary = review.surviving().any(|entry| entry.weighs() && !shown(entry));
         Ok(Some(approval).filter(|approval| approval.stands || !in_summary))
     }
 

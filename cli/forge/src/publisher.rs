@@ -29,7 +29,7 @@ pub struct Publisher {
     pub(crate) stop: Option<StopSignal>,
     /// Whether this run has set the bot's review state.
     concluded: AtomicBool,
-    /// Set when posting ended because the account may not write.
+    /// Set when posting ended because the account may write nothing.
     pub(crate) denied: AtomicBool,
     memory: Mutex<Memory>,
 }
@@ -78,12 +78,17 @@ impl Publisher {
 
     /// Sets the time for one request, from the next one on.
     pub fn limit_requests(&self, limit: Duration) {
-        self.api.limit_requests(limit);
+        self.api.http().limit_requests(limit);
     }
 
     /// Returns whether this run has set the bot's review state: what the merge request shows of the bot is of this run.
     pub fn has_concluded(&self) -> bool {
         self.concluded.load(Ordering::Relaxed)
+    }
+
+    /// The target branch that the review is for, once the merge request was read.
+    pub fn target(&self) -> Option<String> {
+        self.change().map(|change| change.target.branch.clone())
     }
 
     pub(crate) fn conclude(&self) {

@@ -11,6 +11,7 @@ use conclave_engine::{
 
 use crate::{
     ApiError, Approval, Change, Lifecycle, Lifted, MergeRequestState, Publisher, RequestShown,
+    conversation::Attempts,
     meanwhile::{CurrentReview, Sight},
     target::Watched,
 };
@@ -59,7 +60,7 @@ pub(crate) struct Notes {
 /// The result.
 #[derive(Debug)]
 pub(crate) struct Applied {
-    pub(crate) stance: AppliedState,
+    pub(crate) state: AppliedState,
     pub(crate) approved: bool,
     /// Whether a request for changes stands now, as far as that is known.
     pub(crate) requested: bool,
@@ -117,7 +118,7 @@ impl Run<'_> {
 
     fn end(self, shown: impl Into<Option<ReviewState>>, approved: bool) -> Applied {
         Applied {
-            stance: AppliedState {
+            state: AppliedState {
                 wanted: self.wanted,
                 shown: shown.into(),
             },
@@ -220,14 +221,23 @@ impl Run<'_> {
 
     /// Requests changes. Returns whether that worked.
     async fn request(&mut self) -> bool {
-        match self.publisher.api.request_changes().await {
-            Ok(()) => self.requested = true,
-            Err(error) => {
-                self.notes.warnings.push(format!("no changes requested: {error}"));
-                return false;
+        let api = &self.publisher.api;
+        let mut attempts = Attempts::new(api.http().retry());
+        let failed = loop {
+            match api.request_changes().await {
+                Ok(()) => break None,
+                Err(error) => {
+                    if let Err(error) = attempts.fail(error).await.and_then(|()| attempts.go_on()) {
+                        break Some(error);
+                    }
+                }
             }
-        }
-        true
+        };
+        let is_made = failed.is_none();
+        self.requested |= is_made;
+        let warning = failed.map(|error| format!("no changes requested: {error}"));
+        self.notes.warnings.extend(warning);
+        is_made
     }
 
     /// The state that is shown where nothing was done about a request for changes.
@@ -311,7 +321,7 @@ impl Run<'_> {
 
 /// Approves the commit. Returns why it was refused; then an approval that stands goes, because it may be for an older commit.
 pub(crate) async fn approve(publisher: &Publisher, head: &str, stands: bool) -> Result<Option<String>, ApiError> {
-    let refused = publisher.api.approve(head, stands).await.err();
+    let refused = publisher.api.approve(head, stands).await?;
     if refused.is_some() {
         publisher.withdraw_standing(stands).await?;
     }

@@ -18,7 +18,7 @@ pub(crate) async fn post(
         return Ok(Some(note));
     }
     let body = summary.body(bot);
-    let mut attempts = Attempts::new(api.retry());
+    let mut attempts = Attempts::new(api.http().retry());
     let own = loop {
         match api.post_note("post the review", &body).await {
             Ok(own) => break own,

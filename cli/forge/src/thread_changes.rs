@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
-    publish::{BotIdentity, Conversation, ThreadStep, ThreadSteps, plan_thread_changes},
+    publish::{BotIdentity, ThreadStep, ThreadSteps, plan_thread_changes},
     review::{Review, ThreadChange},
     untrusted::escape,
 };
 
 use crate::{
-    ApiError, ForgeApi, MergeRequestState,
+    ApiError, Change, ForgeApi, MergeRequestState,
     conversation::{Attempts, LiveConversation},
 };
 
@@ -27,13 +27,17 @@ pub(crate) async fn apply(
     api: &dyn ForgeApi,
     bot: &BotIdentity,
     review: &Review,
-    before: &Conversation,
+    before: &Change,
     now: &MergeRequestState,
     conversation: &mut LiveConversation<'_>,
 ) -> Changed {
     let mut changed = Changed::default();
     if !now.is_newer_than(&review.head_sha) {
-        let plan = plan_thread_changes(bot, review, before, conversation);
+        let url = before.subject.web_url.as_deref();
+        let link = |file: &str, line: u32, end_line: Option<u32>| {
+            api.code_link(url?, &review.head_sha, file, (line, end_line.unwrap_or(line)))
+        };
+        let plan = plan_thread_changes(bot, review, &before.conversation, conversation, &link);
         changed.threads = plan.gone;
         for ThreadSteps { thread, steps } in plan.steps {
             match change(api, bot, &thread, &steps).await {
@@ -71,7 +75,7 @@ async fn change(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, steps: &[Th
 }
 
 async fn reply(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, body: &str) -> Result<(), ApiError> {
-    let mut attempts = Attempts::new(api.retry());
+    let mut attempts = Attempts::new(api.http().retry());
     loop {
         match api.reply(thread, body).await {
             Ok(()) => return Ok(()),
@@ -94,7 +98,7 @@ async fn say_aside(
     conversation: &mut LiveConversation<'_>,
 ) -> Result<(), ApiError> {
     let body = format!("{}\n\n{}", escape(text.trim()), bot.signer.aside());
-    let mut attempts = Attempts::new(api.retry());
+    let mut attempts = Attempts::new(api.http().retry());
     while !bot.has_aside(conversation) {
         attempts.go_on()?;
         match api.post_note("answer a question", &body).await {

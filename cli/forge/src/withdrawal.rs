@@ -157,7 +157,7 @@ impl Publisher {
         }
         self.conclude();
         Ok(PublishOutcome {
-            stance: Some(AppliedState {
+            applied_state: Some(AppliedState {
                 wanted: ReviewState::None,
                 shown: None,
             }),

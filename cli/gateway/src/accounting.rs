@@ -7,7 +7,7 @@ use std::{
 };
 
 use conclave_engine::ports::{CallOutcome, ModelCall, RunTrace, SessionId};
-use conclave_resilience::budget::{Budget, Standing, Used};
+use conclave_resilience::budget::{Budget, BudgetLevel, Used};
 use conclave_shared::{
     model::ModelId,
     pricing::{ModelFacts, TokenUsage},
@@ -67,24 +67,24 @@ impl State {
         self.all().fold(0.0, |sum, (_, account)| sum + account.cost_usd)
     }
 
-    /// The standing of the run within its budget, and the event to report for it.
-    fn standing(&mut self) -> (Standing, Option<GatewayEvent>) {
+    /// The level of the run within its budget, and the event to report for it.
+    fn level(&mut self) -> (BudgetLevel, Option<GatewayEvent>) {
         let mut used = Used {
             usd: self.cost_usd(),
             ..Used::default()
         };
         for (_, account) in self.all() {
             used.calls += account.calls;
-            used.tokens += account.tokens.total();
+            used.tokens = used.tokens.saturating_add(account.tokens.total());
         }
-        let standing = self.budget.standing(&used);
-        let (reported, line, spent) = match standing {
-            Standing::Free => return (standing, None),
-            Standing::Tight(line) => (&mut self.tight_was_reported, line, false),
-            Standing::Spent(line) => (&mut self.spent_was_reported, line, true),
+        let level = self.budget.level(&used);
+        let (reported, line, spent) = match level {
+            BudgetLevel::Free => return (level, None),
+            BudgetLevel::Tight(line) => (&mut self.tight_was_reported, line, false),
+            BudgetLevel::Spent(line) => (&mut self.spent_was_reported, line, true),
         };
         let is_new = !std::mem::replace(reported, true);
-        (standing, is_new.then_some(GatewayEvent::BudgetUsed { line, spent }))
+        (level, is_new.then_some(GatewayEvent::BudgetUsed { line, spent }))
     }
 }
 
@@ -135,13 +135,13 @@ impl UsageAccounting {
         locked(&self.state).cost_usd()
     }
 
-    /// The standing of the run within its budget.
-    pub(crate) fn standing(&self) -> Standing {
-        let (standing, event) = locked(&self.state).standing();
+    /// The level of the run within its budget.
+    pub(crate) fn level(&self) -> BudgetLevel {
+        let (level, event) = locked(&self.state).level();
         if let Some(event) = event {
             self.events.record(event);
         }
-        standing
+        level
     }
 
     /// Counts a call and opens its entry, if there is budget for one. One caller at a time: seven sessions that find room
@@ -155,8 +155,8 @@ impl UsageAccounting {
     ) -> Result<UsageEntry, Rejection> {
         let facts = self.facts(model);
         let mut state = locked(&self.state);
-        let (standing, event) = state.standing();
-        let is_spent = matches!(standing, Standing::Spent(_));
+        let (level, event) = state.level();
+        let is_spent = matches!(level, BudgetLevel::Spent(_));
         if !is_spent {
             let accounts = state.accounts.entry(session.clone()).or_default();
             let account = accounts.entry(model.clone()).or_default();
@@ -256,7 +256,7 @@ impl UsageEntry {
         self.answer_began = true;
         self.usage_is_known |= usage.is_some();
         let old = self.call.tokens;
-        let usage = usage.unwrap_or(old);
+        let usage = usage.map_or(old, TokenUsage::believed);
         if (usage, unknown_events) == (old, self.unknown_events) {
             return;
         }

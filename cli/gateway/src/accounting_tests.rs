@@ -67,3 +67,29 @@ fn each_call_has_its_own_price() {
         "the sum of both prompts would be a long one"
     );
 }
+
+/// A provider may report any number; the sums of a run stay numbers, and its budget is spent rather than begun again.
+#[test]
+fn usage_beyond_belief_overflows_no_sum() {
+    let accounting = accounting(None);
+    for part in [u64::MAX, u64::MAX / 4 + 1] {
+        for _ in 0..8 {
+            let usage = TokenUsage {
+                input: part,
+                output: part,
+                reasoning: part,
+                cache_read: part,
+                cache_write: part,
+            };
+            begin(&accounting, "a/one").set(Some(usage), 0);
+        }
+    }
+    let account = accounting.usage(&session()).remove(0);
+    assert_eq!(account.calls, 16);
+    assert_eq!(account.tokens.total(), 16 * 5 * (1 << 40));
+    accounting.set_budget(Budget {
+        run_tokens: Some(1_000_000),
+        ..Budget::default()
+    });
+    assert!(matches!(accounting.level(), BudgetLevel::Spent(_)));
+}

@@ -4,4 +4,4 @@ mod prefix;
 mod warming;
 
 pub(crate) use prefix::{Canonical, canonical};
-pub(crate) use warming::{Turn, Warming};
+pub(crate) use warming::{Warming, WarmingPermit};

@@ -7,17 +7,25 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use conclave_engine::ports::{BudgetState, SPARE_MODEL, SessionId, UsageLedger};
-use conclave_resilience::budget::{Budget, Standing};
-use conclave_shared::{config::ConfigDocument, effort::Effort, model::ModelId, telemetry::TokensByModel};
+use conclave_resilience::budget::{Budget, BudgetLevel};
+use conclave_shared::{
+    config::{Capabilities, ConfigDocument},
+    effort::Effort,
+    model::ModelId,
+    telemetry::TokensByModel,
+};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use crate::{
     config::{GatewayConfig, Limits},
-    errors::ConfigError,
+    errors::{ConfigError, Rejection},
     event::GatewayEvent,
     lock::locked,
-    proxy::{Core, router},
+    model_answer::ModelAnswer,
+    proxy::{Core, call_in_process, router},
+    wire::Wire,
 };
 
 /// Time for the server to end once everything was stopped.
@@ -49,7 +57,33 @@ impl Gateway {
         })
     }
 
-    /// The address that it listens on.
+    /// Answers calls of this process only ([`Gateway::ask`]), and listens nowhere.
+    pub fn in_process(config: GatewayConfig) -> Result<Self, ConfigError> {
+        Ok(Self {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            core: Arc::new(Core::new(config)?),
+            server: Mutex::default(),
+        })
+    }
+
+    /// Asks a model of this provider, as a request over HTTP does, but in process: the same fallback models, budget, accounts,
+    /// recording and limits. Dropping the answer cancels the call.
+    pub async fn ask(&self, session: &SessionId, provider: &str, body: Bytes) -> Result<ModelAnswer, Rejection> {
+        let relay = call_in_process(&self.core, provider, session, body).await?;
+        Ok(ModelAnswer::new(relay))
+    }
+
+    /// The format that a provider speaks, if there is one of this name.
+    pub fn wire(&self, provider: &str) -> Option<Wire> {
+        self.core.providers.get(provider).map(|provider| provider.wire)
+    }
+
+    /// The capabilities of a model, as they are in force now.
+    pub fn capabilities(&self, model: &ModelId) -> Capabilities {
+        (self.core.capabilities)(model)
+    }
+
+    /// The address that it listens on; port 0 if it listens nowhere.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -66,7 +100,7 @@ impl Gateway {
 
     /// Takes over the switches of a document. A provider that is off now gets no more calls: new ones are refused at
     /// once, and those that wait for a first byte, a repetition or a probe are given up. Answers that have begun go on
-    /// until whoever reads them stops.
+    /// until their reader stops.
     pub fn update(&self, document: &ConfigDocument) {
         for (provider, switch) in self.core.switches.set(&document.providers) {
             self.core.events.record(GatewayEvent::ProviderSwitched {
@@ -91,7 +125,10 @@ impl Gateway {
     pub async fn shutdown(&self) {
         self.core.closing.cancel();
         let server = locked(&self.server).take();
-        let Some(mut server) = server else { return };
+        let Some(mut server) = server else {
+            self.core.killed.cancel();
+            return;
+        };
         if timeout(self.core.limits().shutdown, &mut server).await.is_err() {
             self.core.killed.cancel();
             if timeout(LAST_GRACE, &mut server).await.is_err() {
@@ -136,10 +173,10 @@ impl UsageLedger for Gateway {
     }
 
     fn budget(&self) -> BudgetState {
-        match self.core.accounting.standing() {
-            Standing::Free => BudgetState::Free,
-            Standing::Tight(line) => BudgetState::Tight(line.to_string()),
-            Standing::Spent(line) => BudgetState::Spent(line.to_string()),
+        match self.core.accounting.level() {
+            BudgetLevel::Free => BudgetState::Free,
+            BudgetLevel::Tight(line) => BudgetState::Tight(line.to_string()),
+            BudgetLevel::Spent(line) => BudgetState::Spent(line.to_string()),
         }
     }
 

@@ -13,7 +13,7 @@ use url::Url;
 use crate::{errors::ConfigError, wire::Wire};
 use headers::provider_headers;
 
-pub(crate) use headers::forwarded;
+pub(crate) use headers::{client_headers, forwarded};
 pub use key_check::{KeyAnswer, examine};
 
 /// A provider that calls are sent to.

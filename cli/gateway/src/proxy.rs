@@ -14,5 +14,7 @@ mod session;
 mod switches;
 
 pub(crate) use self::core::Core;
-pub(crate) use door::router;
+pub(crate) use door::{call_in_process, router};
+pub use relay::AnswerCut;
+pub(crate) use relay::Relay;
 pub use run_key::random_run_key;

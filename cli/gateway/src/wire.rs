@@ -39,6 +39,9 @@ pub(crate) enum Event {
     Start,
     /// A part of the answer.
     Content,
+    /// A part of the answer with a reason of the stop that runtimes read in different ways, or not at all:
+    /// [`StreamReader::rewritten`] goes in its place.
+    Reworded,
     /// The end of a whole answer.
     Terminal,
     /// The end of a whole answer, in a form that the runtime would not understand: [`StreamReader::healed_end`] goes in its
@@ -68,6 +71,11 @@ pub(crate) trait StreamReader: Send + Sync {
     /// The facts so far.
     fn seen(&mut self) -> &mut Seen;
 
+    /// The frame for the one that was just read as [`Event::Reworded`].
+    fn rewritten(&mut self) -> String {
+        String::new()
+    }
+
     /// The end for a stream that has none, if nothing of the answer is lost by ending it here: it said why it stopped,
     /// or its tool calls are whole. Asking again would run those a second time.
     fn healed_end(&self) -> Option<String>;
@@ -75,6 +83,18 @@ pub(crate) trait StreamReader: Send + Sync {
     /// The finish event for a text that was cut off, as of one that reached its limit. It is sent when no fallback model
     /// remains.
     fn shortened_end(&self) -> Option<String>;
+}
+
+/// The reason that a model gave for its stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StopReason {
+    /// The format's own word for an end, for calls, for the limit or for a filter.
+    Known,
+    /// Another word for an end.
+    Ended,
+    /// Anything else: a pause, an interruption, a limit of another kind, a word of tomorrow. What does not say that it is
+    /// whole is treated as an answer that reached its limit, and never as one that found nothing.
+    NotWhole,
 }
 
 impl Wire {

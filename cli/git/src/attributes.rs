@@ -1,6 +1,13 @@
 //! The attributes by which a checkout makes something else of a file than what is stored.
+//!
+//! Git takes a byte-order mark at the beginning of an attributes file for nothing where it reads the file of a checkout, and for a part of
+//! the first pattern where it reads a commit. So files with a mark are read both ways.
 
-use std::{collections::BTreeMap, process::Stdio};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+    process::Stdio,
+};
 
 use tokio::io::AsyncWriteExt;
 
@@ -12,6 +19,12 @@ use crate::{
 /// The attributes that are asked for.
 const ASKED: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 
+/// The byte-order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Maximum length of an attributes file that git reads, in bytes.
+const MAX_RULES: usize = 100 << 20;
+
 /// The changes that a commit's attributes make to a file when it is checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckoutAttributes {
@@ -21,6 +34,15 @@ pub struct CheckoutAttributes {
     pub ident: bool,
     /// The encoding that the file is rewritten in.
     pub encoding: Option<String>,
+}
+
+impl CheckoutAttributes {
+    /// Takes in what another way of reading says.
+    fn add(&mut self, other: Self) {
+        self.filter = other.filter.or(self.filter.take());
+        self.encoding = other.encoding.or(self.encoding.take());
+        self.ident |= other.ident;
+    }
 }
 
 /// A file of a commit.
@@ -42,8 +64,83 @@ impl Repository {
         if paths.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let source = format!("--source={commit}");
-        let mut arguments = vec!["check-attr", &source, "--stdin", "-z"];
+        let mut files = self.ask_attributes(commit, "/dev/null", paths).await?;
+        let marked = self.marked_rules(commit, paths).await?;
+        if marked.is_empty() {
+            return Ok(files);
+        }
+        let empty = self.run(&["hash-object", "-t", "tree", "--stdin"]).await?;
+        let empty = String::from_utf8_lossy(&empty).trim().to_owned();
+        for (directory, rules) in marked {
+            let mut file = tempfile::NamedTempFile::new().map_err(GitError::Pipe)?;
+            file.write_all(&rules).map_err(GitError::Pipe)?;
+            let place = file.path().to_string_lossy().into_owned();
+            let below: Vec<&str> = paths.iter().filter_map(|path| path.strip_prefix(&*directory)).collect();
+            for (path, found) in self.ask_attributes(&empty, &place, &below).await? {
+                files.entry(format!("{directory}{path}")).or_default().add(found);
+            }
+        }
+        Ok(files)
+    }
+
+    /// The rules of the attributes files that begin with a byte-order mark, without it, each with its directory. Those of a
+    /// directory below the root follow the macros of the root.
+    async fn marked_rules(&self, commit: &str, paths: &[&str]) -> Result<Vec<(String, Vec<u8>)>, GitError> {
+        let mut directories = BTreeSet::from([""]);
+        for path in paths {
+            directories.extend(path.match_indices('/').map(|(at, _)| &path[..=at]));
+        }
+        // Names are asked for line by line.
+        let (odd, plain): (Vec<&str>, Vec<&str>) = directories.into_iter().partition(|path| path.contains('\n'));
+        let names: Vec<String> = plain
+            .iter()
+            .map(|directory| format!("{commit}:{directory}.gitattributes"))
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut macros = Vec::new();
+        let mut marked: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut take = |directory: &str, content: &[u8]| {
+            let rules = content.strip_prefix(MARK);
+            if directory.is_empty() {
+                let lines = rules.unwrap_or(content).split_inclusive(|byte| *byte == b'\n');
+                macros = lines
+                    .filter(|line| line.starts_with(b"[attr]"))
+                    .collect::<Vec<_>>()
+                    .concat();
+                macros.push(b'\n');
+            }
+            if let Some(rules) = rules {
+                let before: &[u8] = if directory.is_empty() { &[] } else { &macros };
+                marked.push((directory.to_owned(), [before, rules].concat()));
+            }
+        };
+        // The root comes first.
+        let found = |at: usize, blob: Option<crate::Blob>| {
+            if let Some(blob) = blob {
+                take(plain[at], &blob.content);
+            }
+        };
+        self.blobs().read_each(&names, MAX_RULES, found).await?;
+        for directory in odd {
+            if let Some(content) = self.file(commit, &format!("{directory}.gitattributes")).await? {
+                take(directory, &content);
+            }
+        }
+        Ok(marked)
+    }
+
+    /// The attributes of these paths by the files of this tree, and by one beside it that counts less.
+    async fn ask_attributes(
+        &self,
+        tree: &str,
+        beside: &str,
+        paths: &[&str],
+    ) -> Result<BTreeMap<String, CheckoutAttributes>, GitError> {
+        if paths.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (source, beside) = (format!("--source={tree}"), format!("core.attributesFile={beside}"));
+        let mut arguments = vec!["-c", &beside, "check-attr", &source, "--stdin", "-z"];
         arguments.extend(ASKED);
         let mut command = command::git(self.root(), &self.stores, &arguments);
         command.stdin(Stdio::piped());
@@ -98,6 +195,7 @@ fn parse(answer: &str) -> BTreeMap<String, CheckoutAttributes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_support::{git, scratch, write};
 
     #[test]
     fn only_what_changes_a_checkout_is_kept() {
@@ -114,5 +212,65 @@ mod tests {
             }
         );
         assert_eq!(files["b"].filter.as_deref(), Some("lfs"));
+    }
+
+    #[tokio::test]
+    async fn a_byte_order_mark_hides_no_rule() {
+        let scratch = scratch();
+        git(&scratch.path, &["init", "--quiet"]);
+        for path in ["a.py", "sub/b.py", "sub/deep/c.sh", "line\nfeed/d.py", "plain.txt"] {
+            write(&scratch.path, path, "x\n");
+        }
+        git(&scratch.path, &["add", "--all"]);
+        write(
+            &scratch.path,
+            ".gitattributes",
+            "[attr]wide working-tree-encoding=UTF-16LE\n*.txt filter=f\n",
+        );
+        write(&scratch.path, "sub/.gitattributes", "\u{feff}*.py wide\n");
+        write(&scratch.path, "sub/deep/.gitattributes", "\u{feff}/c.sh ident\n");
+        write(&scratch.path, "line\nfeed/.gitattributes", "\u{feff}*.py filter=g\n");
+        git(&scratch.path, &["add", "*.gitattributes"]);
+        git(&scratch.path, &["commit", "--quiet", "-m", "one"]);
+        let repository = Repository::open(&scratch.path).await.expect("a repository");
+        let paths = ["a.py", "sub/b.py", "sub/deep/c.sh", "line\nfeed/d.py", "plain.txt"];
+        let seen = async |commit: &str| {
+            let files = repository
+                .checkout_attributes(commit, &paths)
+                .await
+                .expect("attributes");
+            files
+                .into_iter()
+                .map(|(path, file)| (path, file.encoding, file.filter, file.ident))
+                .collect::<Vec<_>>()
+        };
+        let row = |path: &str, encoding: Option<&str>, filter: Option<&str>, ident| {
+            (
+                path.to_owned(),
+                encoding.map(str::to_owned),
+                filter.map(str::to_owned),
+                ident,
+            )
+        };
+        let wide = Some("UTF-16LE");
+        let below = [
+            row("line\nfeed/d.py", None, Some("g"), false),
+            row("plain.txt", None, Some("f"), false),
+            row("sub/b.py", wide, None, false),
+            row("sub/deep/c.sh", None, None, true),
+        ];
+        assert_eq!(seen("HEAD").await, below);
+        write(
+            &scratch.path,
+            ".gitattributes",
+            "\u{feff}[attr]wide working-tree-encoding=UTF-16LE\n*.py wide\n",
+        );
+        git(&scratch.path, &["commit", "--quiet", "--all", "-m", "two"]);
+        let encodings: Vec<Option<String>> = seen("HEAD")
+            .await
+            .into_iter()
+            .map(|(_, encoding, ..)| encoding)
+            .collect();
+        assert_eq!(encodings, [wide, wide, wide, None].map(|name| name.map(str::to_owned)));
     }
 }

@@ -109,11 +109,12 @@ impl Answers {
         let mut header = String::new();
         self.output.read_line(&mut header).await.map_err(GitError::Pipe)?;
         let mut words = header.split_ascii_whitespace();
-        let (Some(_), Some(kind)) = (words.next(), words.next()) else {
+        let (Some(hash), Some(kind)) = (words.next(), words.next()) else {
             return Err(command::failure(&["cat-file"], b"it ended without an answer"));
         };
-        // `NAME missing`
-        let Some(size) = words.next().and_then(|size| size.parse::<u64>().ok()) else {
+        let size = words.next().and_then(|size| size.parse::<u64>().ok());
+        // `NAME missing`, where the name may hold spaces and numbers, too.
+        let Some(size) = size.filter(|_| hash.bytes().all(|byte| byte.is_ascii_hexdigit())) else {
             return Ok((None, true));
         };
         let is_blob = kind == "blob";

@@ -57,3 +57,23 @@ async fn objects_are_read_in_order_and_large_ones_only_at_their_beginning() {
     let again = reader.read(&name("f1"), 5).await.expect("readable");
     assert_eq!(again.map(|blob| blob.content), Some(b"conte".to_vec()));
 }
+
+/// The answer for a name that is not there repeats the name, which a branch's author chooses.
+#[tokio::test]
+async fn a_name_that_looks_like_an_answer_is_missing_all_the_same() {
+    let scratch = scratch();
+    let root = &scratch.path;
+    git(root, &["init", "--quiet"]);
+    write(root, "a", "content\n");
+    commit(root, "one");
+    let repository = Repository::open(root).await.expect("a repository");
+    let mut blobs = Vec::new();
+    repository
+        .blobs()
+        .read_each(&["HEAD:x blob 12 y/z", "HEAD:a"], 100, |_, blob| {
+            blobs.push(blob.map(|blob| blob.content));
+        })
+        .await
+        .expect("readable");
+    assert_eq!(blobs, [None, Some(b"content\n".to_vec())]);
+}

@@ -1,5 +1,7 @@
 //! The directory that the agent sees: the source at head, and nothing in it that could act.
 
+use std::path::Path;
+
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
@@ -64,6 +66,7 @@ pub enum WorkspaceError {
 /// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`]. In the
 /// end its `.git` is empty: no tool can read there what a permission does not cover. Its files are those that the diff is made
 /// of, byte for byte, whatever `.gitattributes` say.
+/// Files whose names are not UTF-8 are left out: no tool could name them.
 /// All of that is checked afterwards, on the file system.
 pub async fn check_out_workspace(
     repository: &Repository,
@@ -92,7 +95,23 @@ pub async fn check_out_workspace(
     }
     command::run(target, &none, &["checkout", "--quiet", "--detach", "--force", commit]).await?;
     git_directory::replace_by_empty(target).map_err(io)?;
+    leave_out_nameless(target.as_std_path()).map_err(io)?;
     check(target, true)
+}
+
+/// Removes what has a name that is not UTF-8.
+fn leave_out_nameless(directory: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let (path, is_directory) = (entry.path(), entry.file_type()?.is_dir());
+        match (entry.file_name().to_str(), is_directory) {
+            (None, true) => std::fs::remove_dir_all(path)?,
+            (None, false) => std::fs::remove_file(path)?,
+            (Some(_), true) => leave_out_nameless(&path)?,
+            (Some(_), false) => {}
+        }
+    }
+    Ok(())
 }
 
 fn check(directory: &Utf8Path, is_root: bool) -> Result<(), WorkspaceError> {

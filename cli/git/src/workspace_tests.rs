@@ -1,6 +1,6 @@
 //! A hostile repository, checked out for the agent.
 
-use std::process::Command;
+use std::{os::unix::ffi::OsStrExt, process::Command};
 
 use camino::Utf8Path;
 
@@ -96,6 +96,32 @@ fn walk(root: &Utf8Path) -> Vec<String> {
         }
     }
     found
+}
+
+#[tokio::test]
+async fn names_that_are_no_utf_8_are_left_out_of_the_workspace() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet"]);
+    write(&source, "src/a.py", "a\n");
+    let odd = |name: &[u8]| source.as_std_path().join(std::ffi::OsStr::from_bytes(name));
+    std::fs::write(odd(b"src/\xe9.py"), "x\n").expect("written");
+    std::fs::create_dir(odd(b"caf\xe9")).expect("a directory");
+    std::fs::write(odd(b"caf\xe9/b.py"), "x\n").expect("written");
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    let repository = Repository::open(&source).await.expect("a repository");
+    let head = repository.commit("HEAD").await.expect("a commit");
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&repository, &head, &target)
+        .await
+        .expect("a workspace");
+    let files: Vec<String> = walk(&target)
+        .into_iter()
+        .filter(|path| !path.starts_with(".git/"))
+        .collect();
+    assert_eq!(files, ["src/a.py"]);
 }
 
 #[tokio::test]

@@ -14,6 +14,12 @@ pub enum ProcessError {
          CONCLAVE_OPENCODE to the path of its binary"
     )]
     Missing(String),
+    /// None of those on `PATH` can be used.
+    #[error(
+        "OpenCode {OPENCODE_VERSION} is not installed: {0}. Fetch it with `conclave runtime install`, or set \
+         CONCLAVE_OPENCODE to the path of its binary"
+    )]
+    NoneFits(String),
     /// Another version than the pinned one.
     #[error(
         "{0} is OpenCode {1}, but Conclave needs exactly {OPENCODE_VERSION}: its events and its safety were \

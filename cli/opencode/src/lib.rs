@@ -9,7 +9,6 @@ mod child;
 mod config_file;
 mod errors;
 mod install;
-mod journal;
 mod launch;
 mod mcp;
 mod runtime;
@@ -19,12 +18,11 @@ mod test_support;
 
 pub use binary::{check_version, reported_version};
 pub use child::{LaunchSettings, Sandbox, SandboxSettings, probe_sandbox};
-pub use conclave_sandbox::SandboxStatus;
 pub use config_file::{ConfigFile, Endpoints, ExplainedLine, explain, render_config};
 pub use errors::{ProcessError, StartError};
 pub use install::{InstallError, InstallSettings, InstallSource, install, remove_installed};
 pub use launch::Launched;
-pub use mcp::{McpHandle, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW, serve_tools};
+pub use mcp::{McpHandle, SPAWN_PATH, SUBMIT_PATH, serve_tools};
 pub use runtime::{OpenCode, OpenCodeSettings};
 pub use search::{Programs, Search, find_ripgrep};
 

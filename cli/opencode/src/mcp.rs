@@ -12,7 +12,10 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use conclave_engine::{incremental::add_to_schema, judge::submission_schema, ports::CoordinatorTools};
+use conclave_engine::{
+    ports::CoordinatorTools,
+    session::{CoordinatorTool, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW},
+};
 use rmcp::{
     ErrorData, ServerHandler,
     model::{
@@ -25,14 +28,9 @@ use rmcp::{
     },
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Value, json};
+use serde_json::Value;
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
-
-/// The tool that joins the reviewers: server `spawn`, tool `reviewers`.
-pub const TOOL_SPAWN_REVIEWERS: &str = "spawn_reviewers";
-/// The tool that takes the decisions: server `submit`, tool `review`.
-pub const TOOL_SUBMIT_REVIEW: &str = "submit_review";
 
 /// The path of server `spawn`.
 pub const SPAWN_PATH: &str = "/spawn";
@@ -53,39 +51,21 @@ impl Drop for McpHandle {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Which {
-    Spawn,
-    Submit,
-}
-
 #[derive(Clone)]
 struct Server {
-    which: Which,
+    tool: CoordinatorTool,
     tools: Arc<dyn CoordinatorTools>,
 }
 
 impl Server {
+    /// OpenCode puts the server's name and `_` in front of a tool's.
     fn tool(&self) -> Tool {
-        let (name, description, schema) = match self.which {
-            Which::Spawn => (
-                "reviewers",
-                "Waits until all reviewers of this merge request are done and returns their findings as JSON. Takes no \
-                 arguments. Calling it again returns the same findings.",
-                json!({"type": "object", "properties": {}}),
-            ),
-            Which::Submit => (
-                "review",
-                "Submits the judged review. Call it once, at the end: with it the work is over.",
-                {
-                    let mut schema = submission_schema();
-                    add_to_schema(&mut schema);
-                    schema
-                },
-            ),
+        let name = match self.tool {
+            CoordinatorTool::SpawnReviewers => TOOL_SPAWN_REVIEWERS.trim_start_matches("spawn_"),
+            CoordinatorTool::SubmitReview => TOOL_SUBMIT_REVIEW.trim_start_matches("submit_"),
         };
-        let schema: JsonObject = schema.as_object().cloned().unwrap_or_default();
-        Tool::new(name, description, schema)
+        let schema: JsonObject = self.tool.schema().as_object().cloned().unwrap_or_default();
+        Tool::new(name, self.tool.description(), schema)
     }
 }
 
@@ -113,14 +93,8 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        let answer = match self.which {
-            Which::Spawn => self.tools.spawn_reviewers().await,
-            Which::Submit => {
-                self.tools
-                    .submit_review(Value::Object(request.arguments.unwrap_or_default()))
-                    .await
-            }
-        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let answer = self.tool.call(self.tools.as_ref(), arguments).await;
         // A fault of the arguments is the model's to mend: it has to read it as the tool's result.
         Ok(match answer {
             Ok(value) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]).into(),
@@ -136,7 +110,7 @@ pub fn serve_tools(
     token: SecretString,
 ) -> Result<McpHandle, std::io::Error> {
     let stop = CancellationToken::new();
-    let service = |which| {
+    let service = |tool| {
         let tools = Arc::clone(tools);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -144,7 +118,7 @@ pub fn serve_tools(
         StreamableHttpService::new(
             move || {
                 Ok(Server {
-                    which,
+                    tool,
                     tools: Arc::clone(&tools),
                 })
             },
@@ -153,8 +127,8 @@ pub fn serve_tools(
         )
     };
     let router = Router::new()
-        .nest_service(SPAWN_PATH, service(Which::Spawn))
-        .nest_service(SUBMIT_PATH, service(Which::Submit))
+        .nest_service(SPAWN_PATH, service(CoordinatorTool::SpawnReviewers))
+        .nest_service(SUBMIT_PATH, service(CoordinatorTool::SubmitReview))
         .layer(middleware::from_fn_with_state(Arc::new(token), authorise));
     let address = listener.local_addr()?;
     tokio::spawn(conclave_loopback::serve(listener, router, stop.clone()));

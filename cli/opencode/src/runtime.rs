@@ -8,6 +8,7 @@ use std::{
 use async_trait::async_trait;
 use camino::Utf8Path;
 use conclave_engine::ports::{AgentRuntime, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+use conclave_journal::{Journal, JournalHandle};
 use conclave_shared::redact::Redactor;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
@@ -18,7 +19,6 @@ use crate::{
     api::{Client, MAX_EVENT, bounded_events, interpret},
     child::Process,
     errors::StartError,
-    journal::{Journal, JournalHandle},
     launch::Launched,
 };
 

@@ -75,11 +75,11 @@ impl Search<'_> {
                 Err(error) => others.push(format!("{binary} does not run: {error}")),
             }
         }
-        Err(ProcessError::Missing(if others.is_empty() {
-            "no `opencode` on PATH".to_owned()
+        Err(if others.is_empty() {
+            ProcessError::Missing("no `opencode` on PATH".to_owned())
         } else {
-            others.join("; ")
-        }))
+            ProcessError::NoneFits(others.join("; "))
+        })
     }
 }
 

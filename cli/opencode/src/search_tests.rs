@@ -75,7 +75,9 @@ async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_versi
     );
 
     let path = format!("{}:{}", second.path, broken.path);
-    let error = on(&path).programs().await.expect_err("none is right").to_string();
+    let error = on(&path).programs().await.expect_err("none is right");
+    assert!(matches!(error, ProcessError::NoneFits(_)), "{error}");
+    let error = error.to_string();
     assert!(
         error.contains(&format!(
             "{}/opencode is 2.1.4; {}/opencode does not run: ",

@@ -1,4 +1,4 @@
-//! Budgets: the limits of a run, and its standing within them.
+//! Budgets: the limits of a run, and its level within them.
 
 use std::fmt;
 
@@ -55,9 +55,9 @@ impl fmt::Display for Line {
     }
 }
 
-/// The standing of a run within its budget.
+/// The level of a run within its budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Standing {
+pub enum BudgetLevel {
     /// Far enough.
     Free,
     /// Four fifths of this line are used: nothing optional begins.
@@ -67,9 +67,9 @@ pub enum Standing {
 }
 
 impl Budget {
-    /// The standing of a run that has used this; the line that is closest to its end decides.
+    /// The level of a run that has used this; the line that is closest to its end decides.
     #[expect(clippy::cast_precision_loss, reason = "counts of a run stay far below 2^53")]
-    pub fn standing(&self, used: &Used) -> Standing {
+    pub fn level(&self, used: &Used) -> BudgetLevel {
         let lines = [
             self.run_usd.map(|limit| (Line::RunUsd(limit), used.usd / limit)),
             self.run_tokens
@@ -81,9 +81,9 @@ impl Budget {
         ];
         let closest = lines.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
         match closest {
-            Some((line, share)) if share >= 1.0 || share.is_nan() => Standing::Spent(line),
-            Some((line, share)) if share * 100.0 >= TIGHT_PERCENT => Standing::Tight(line),
-            _ => Standing::Free,
+            Some((line, share)) if share >= 1.0 || share.is_nan() => BudgetLevel::Spent(line),
+            Some((line, share)) if share * 100.0 >= TIGHT_PERCENT => BudgetLevel::Tight(line),
+            _ => BudgetLevel::Free,
         }
     }
 }
@@ -111,20 +111,20 @@ mod tests {
         };
         let used = |usd, tokens, calls| Used { usd, tokens, calls };
         for (used, expected) in [
-            (used(0.0, 0, 0), Standing::Free),
-            (used(0.9, 799, 7), Standing::Free),
-            (used(0.0, 800, 0), Standing::Tight(Line::RunTokens(1000))),
-            (used(0.0, 0, 8), Standing::Tight(Line::RunCalls(10))),
-            (used(0.0, 999, 10), Standing::Spent(Line::RunCalls(10))),
-            (used(1.59, 0, 0), Standing::Tight(Line::MergeRequestUsd(5.0))),
-            (used(2.0, 0, 0), Standing::Spent(Line::MergeRequestUsd(5.0))),
-            (used(0.0, 2000, 0), Standing::Spent(Line::RunTokens(1000))),
+            (used(0.0, 0, 0), BudgetLevel::Free),
+            (used(0.9, 799, 7), BudgetLevel::Free),
+            (used(0.0, 800, 0), BudgetLevel::Tight(Line::RunTokens(1000))),
+            (used(0.0, 0, 8), BudgetLevel::Tight(Line::RunCalls(10))),
+            (used(0.0, 999, 10), BudgetLevel::Spent(Line::RunCalls(10))),
+            (used(1.59, 0, 0), BudgetLevel::Tight(Line::MergeRequestUsd(5.0))),
+            (used(2.0, 0, 0), BudgetLevel::Spent(Line::MergeRequestUsd(5.0))),
+            (used(0.0, 2000, 0), BudgetLevel::Spent(Line::RunTokens(1000))),
         ] {
-            assert_eq!(budget.standing(&used), expected, "{used:?}");
+            assert_eq!(budget.level(&used), expected, "{used:?}");
         }
         assert_eq!(
-            Budget::default().standing(&used(1e9, u64::MAX, u64::MAX)),
-            Standing::Free
+            Budget::default().level(&used(1e9, u64::MAX, u64::MAX)),
+            BudgetLevel::Free
         );
     }
 
@@ -137,16 +137,16 @@ mod tests {
             ..Budget::default()
         };
         assert_eq!(
-            budget.standing(&Used::default()),
-            Standing::Tight(Line::MergeRequestUsd(10.0))
+            budget.level(&Used::default()),
+            BudgetLevel::Tight(Line::MergeRequestUsd(10.0))
         );
         let spent = Budget {
             spent_before_usd: 11.0,
             ..budget
         };
         assert_eq!(
-            spent.standing(&Used::default()),
-            Standing::Spent(Line::MergeRequestUsd(10.0))
+            spent.level(&Used::default()),
+            BudgetLevel::Spent(Line::MergeRequestUsd(10.0))
         );
     }
 
@@ -156,7 +156,7 @@ mod tests {
             run_calls: Some(0),
             ..Budget::default()
         };
-        assert_eq!(budget.standing(&Used::default()), Standing::Spent(Line::RunCalls(0)));
+        assert_eq!(budget.level(&Used::default()), BudgetLevel::Spent(Line::RunCalls(0)));
     }
 
     #[test]

@@ -8,6 +8,9 @@ const WITH_PORTS: u8 = 4;
 /// The version of Landlock that keeps signals inside (Linux 6.12).
 const WITH_SIGNALS: u8 = 6;
 
+/// The opening that stays around threads of the program itself.
+const MEMORY: &str = "the memory of conclave itself, of which the native runtime is a part";
+
 /// Walls around a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walls {
@@ -123,6 +126,39 @@ impl SandboxStatus {
             None => step.to_owned(),
         });
         self
+    }
+
+    /// The grade of threads of `conclave` itself that can open one directory only, under this version of Landlock: code of our
+    /// own that may be misled has no way out, but it is in the process that holds the keys.
+    pub fn of_threads(landlock: u8) -> Self {
+        if landlock == 0 {
+            let Self { open, next_step, .. } = Self::of(Walls {
+                landlock,
+                filter: true,
+                watch: true,
+                limits: true,
+            });
+            let open = match crate::missing_here() {
+                Some(why) => vec![why.to_owned()],
+                None => open,
+            };
+            return Self {
+                next_step,
+                open: [open, vec![MEMORY.to_owned()]].concat(),
+                ..Self::none("")
+            };
+        }
+        Self {
+            level: SandboxLevel::Partial,
+            walls: Some(Walls {
+                landlock,
+                filter: false,
+                watch: false,
+                limits: false,
+            }),
+            open: vec![MEMORY.to_owned()],
+            next_step: Some("review with `--runtime opencode`, which is a process of its own".to_owned()),
+        }
     }
 
     /// One line for people, as in `partial, open: any TCP connection`.

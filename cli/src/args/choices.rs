@@ -4,7 +4,11 @@ use clap::{
     ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use conclave_engine::{publish::BreakGlassPolicy, repo_config::RepoGate, review::ReviewMode};
+use conclave_engine::{
+    publish::BreakGlassPolicy,
+    repo_config::{RepoGate, RuntimeChoice},
+    review::ReviewMode,
+};
 use conclave_shared::{config::Preset, sandbox::SandboxLevel};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -124,6 +128,16 @@ pub(crate) const PRESETS: Choices<Preset> = &[
         Preset::Local,
         "The models of `current`; long waits, a small context and two reviewers at once, for a model server of your own",
     ),
+];
+
+pub(crate) const RUNTIMES: Choices<RuntimeChoice> = &[
+    (
+        "auto",
+        RuntimeChoice::Auto,
+        "OpenCode where the pinned one is installed, else the native one",
+    ),
+    ("opencode", RuntimeChoice::OpenCode, "OpenCode, as a child process"),
+    ("native", RuntimeChoice::Native, "Conclave's own, in process"),
 ];
 
 /// Reads one of these values.

@@ -2,14 +2,14 @@
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use conclave_engine::panel::Wish;
+use conclave_engine::{panel::Wish, repo_config::RuntimeChoice};
 use conclave_shared::{
     config::{EffortOverrides, Preset, TimeLimitOverrides},
     model::ModelId,
     sandbox::SandboxLevel,
 };
 
-use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, ReviewFormat, one_of};
+use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, RUNTIMES, ReviewFormat, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
@@ -85,6 +85,9 @@ pub(crate) struct PlanningArguments {
     /// configuration say
     #[arg(long, value_name = "EFFORT", env = "CONCLAVE_EFFORT")]
     pub(crate) effort: Option<EffortOverrides>,
+    /// The agent runtime that the sessions run on; by default what `.conclave.toml` says, else `auto`
+    #[arg(long, value_parser = one_of(RUNTIMES), env = "CONCLAVE_RUNTIME")]
+    pub(crate) runtime: Option<RuntimeChoice>,
     /// Time limits in seconds by name, as `idle_seconds=600,hold_seconds=900`; each counts more than what `.conclave.toml` and
     /// the configuration say
     #[arg(long, value_name = "NAME=SECONDS", env = "CONCLAVE_LIMITS")]

@@ -2,8 +2,12 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand};
+use conclave_engine::repo_config::RuntimeChoice;
 
-use super::{choices::InitForge, common::CommonArguments};
+use super::{
+    choices::{InitForge, RUNTIMES, one_of},
+    common::CommonArguments,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
@@ -40,6 +44,9 @@ pub(crate) struct DoctorArguments {
     /// A directory in the repository; by default the job's checkout, else the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
+    /// The agent runtime that reviews will be asked for
+    #[arg(long, value_parser = one_of(RUNTIMES), default_value = "auto", env = "CONCLAVE_RUNTIME")]
+    pub(crate) runtime: RuntimeChoice,
     /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,

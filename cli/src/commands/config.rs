@@ -70,7 +70,7 @@ impl Session<'_> {
         let listed = admin
             .or_else(|| self.env.secret(names::CONFIG_TOKEN))
             .map(ConfigAccess::Token);
-        let job = self.env.secret(names::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+        let job = self.env.job_token(names::CONFIG_OIDC_TOKEN)?.map(ConfigAccess::Job);
         let access: Vec<ConfigAccess> = listed.into_iter().chain(job).collect();
         if access.is_empty() {
             return Err(Failure::Settings(format!(

@@ -18,7 +18,7 @@ use crate::{
 const EXAMPLE: &[u8] = include_bytes!("../assets/example.fast-import");
 const BRANCH: &str = "feature/order-export";
 /// Variables that a demo takes over: where it runs and how it is shown. No key, no service, no job.
-const KEPT: [&str; 20] = [
+const KEPT: [&str; 21] = [
     "PATH",
     "HOME",
     "TMPDIR",
@@ -32,6 +32,7 @@ const KEPT: [&str; 20] = [
     "LC_CTYPE",
     "COLUMNS",
     names::OPENCODE,
+    "CONCLAVE_RUNTIME",
     names::SANDBOX,
     names::SANDBOX_PROGRAMS,
     names::DEBUGGABLE,
@@ -43,7 +44,7 @@ const KEPT: [&str; 20] = [
 
 pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
     let output = &context.output;
-    let scratch = Scratch::create()?;
+    let scratch = Scratch::create(context.signals.stop())?;
     let repository = scratch.path().join("shop");
     conclave_git::import(&repository, EXAMPLE, BRANCH).await?;
     let key = conclave_gateway::random_run_key()?;

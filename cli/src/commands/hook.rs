@@ -83,7 +83,7 @@ async fn review(push: &Push, arguments: &PrePushArguments, context: &Context) ->
         return Ok(Exit::Reviewed);
     };
     context.watch_signals()?;
-    let scratch = Scratch::create()?;
+    let scratch = Scratch::create(context.signals.stop())?;
     let range = Range::Commits {
         base,
         head: push.commit.clone(),

@@ -143,18 +143,29 @@ fn answers(
 
 /// The forge that an address of a remote names, if its host says so.
 fn forge_of(origin: &str) -> Option<InitForge> {
-    let host = match origin.split_once("://") {
-        Some((_, rest)) => rest.split_once('/').map_or(rest, |(host, _)| host),
-        None => origin.split_once(':')?.0,
-    };
-    let host = host.rsplit('@').next()?.to_ascii_lowercase();
-    if host.contains("github") || host.split(':').next()?.ends_with(".ghe.com") {
+    let host = host_of(origin)?;
+    if host.contains("github") || host.ends_with(".ghe.com") {
         Some(InitForge::Github)
     } else if host.contains("gitlab") {
         Some(InitForge::Gitlab)
     } else {
         None
     }
+}
+
+/// The host in an address of a remote, over HTTP or SSH.
+fn host_of(origin: &str) -> Option<String> {
+    let host = match origin.split_once("://") {
+        Some((_, rest)) => rest.split_once('/').map_or(rest, |(host, _)| host),
+        None => origin.split_once(':')?.0,
+    };
+    let host = host.rsplit('@').next()?.split(':').next()?;
+    Some(host.to_ascii_lowercase())
+}
+
+/// The host in an address of a remote that is on GitHub, as far as its host says that.
+pub(super) fn github_host_of(origin: &str) -> Option<String> {
+    host_of(origin).filter(|_| forge_of(origin) == Some(InitForge::Github))
 }
 
 /// The name of a forge.

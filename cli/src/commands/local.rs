@@ -31,7 +31,7 @@ pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<
         range, place, common, ..
     } = &arguments;
     directory::clear(common.output.as_deref(), common.reports.as_deref(), &context.env);
-    let scratch = Scratch::create()?;
+    let scratch = Scratch::create(context.signals.stop())?;
     let source = source(
         chosen(range.as_deref(), place),
         place.repo.as_deref(),
@@ -50,7 +50,7 @@ pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<
 
 /// Shows what a review would be.
 pub(crate) async fn plan(arguments: PlanArguments, context: &Context) -> Result<Exit, Failure> {
-    let scratch = Scratch::create()?;
+    let scratch = Scratch::create(context.signals.stop())?;
     let range = chosen(arguments.range.as_deref(), &arguments.place);
     let source = source(range, arguments.place.repo.as_deref(), &scratch, context).await?;
     let request = PlanRequest {

@@ -5,11 +5,11 @@ mod page;
 use camino::Utf8Path;
 use conclave_git::Repository;
 use conclave_plugin_telemetry::{TrackerAccess, TrackerClient};
-use conclave_shared::memory::ENOUGH;
+use conclave_shared::{memory::ENOUGH, oidc::github_project};
 use secrecy::SecretString;
 use serde_json::json;
 
-use super::confirm::confirm;
+use super::{confirm::confirm, init::github_host_of};
 use crate::{
     args::{ClearMemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments},
     context::Context,
@@ -29,7 +29,7 @@ async fn show(arguments: &ShowMemoryArguments, context: &Context) -> Result<Exit
     let listed = env
         .secret(names::TRACKER_OPERATOR_TOKEN)
         .or_else(|| env.secret(names::TRACKER_TOKEN));
-    let access = TrackerAccess::of(listed, env.secret(names::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
+    let access = TrackerAccess::of(listed, env.job_token(names::TRACKER_OIDC_TOKEN)?).ok_or_else(|| {
         Failure::Settings(format!(
             "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
             names::TRACKER_TOKEN,
@@ -82,19 +82,28 @@ fn client(env: &Environment, access: TrackerAccess) -> Result<TrackerClient, Fai
 
 /// Whose memory: as an argument says, else the CI job's project, else that of the repository at hand.
 async fn project(named: &MemoryProject, env: &Environment) -> Result<String, Failure> {
-    if let Some(project) = named.project.as_deref().or_else(|| env.project()) {
+    if let Some(project) = named.project.clone().or_else(|| env.project()) {
         return Ok(project.trim().to_owned());
     }
     let origin = match Repository::open(Utf8Path::new(".")).await {
         Ok(repository) => repository.origin().await,
         Err(_) => None,
     };
-    origin.as_deref().and_then(path_of).ok_or_else(|| {
+    origin.as_deref().and_then(name_of).ok_or_else(|| {
         Failure::Settings(
             "whose memory? Name the project with --project, as in --project group/project: this is not a CI job, and not a \
              repository with a remote `origin`"
                 .to_owned(),
         )
+    })
+}
+
+/// The name at the Workers of a project with this remote.
+fn name_of(remote: &str) -> Option<String> {
+    let path = path_of(remote)?;
+    Some(match github_host_of(remote) {
+        Some(host) => github_project(&host, &path),
+        None => path,
     })
 }
 
@@ -131,12 +140,21 @@ mod tests {
                 "ssh://git@gitlab.example.com:2222/group/project.git",
                 Some("group/project"),
             ),
+            (
+                "https://x-access-token:t@github.com/Octo/shop",
+                Some("github.com:Octo/shop"),
+            ),
+            ("git@github.com:octo/shop.git", Some("github.com:octo/shop")),
+            (
+                "ssh://git@github.example.com:22/octo/shop.git",
+                Some("github.example.com:octo/shop"),
+            ),
             ("/srv/git/project.git", None),
             ("file:///srv/git/project.git", None),
             ("../project", None),
             ("https://gitlab.example.com/", None),
         ] {
-            assert_eq!(path_of(remote).as_deref(), path, "{remote}");
+            assert_eq!(name_of(remote).as_deref(), path, "{remote}");
         }
     }
 }

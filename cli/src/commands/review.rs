@@ -1,11 +1,13 @@
 //! `conclave review`: the job of a merge request or a pull request.
 
+mod ending;
+
 use std::{sync::Arc, time::Duration};
 
-use conclave_forge::{ApiError, Publisher, Withdrawal};
+use conclave_forge::{ApiErrorKind, Publisher, Withdrawal};
 use conclave_shared::{config::TimeLimitOverrides, telemetry::RunStage};
-use tokio::time::timeout;
 
+use self::ending::{Ending, take_back, withdraw_anyway};
 use super::workflow_job::{self, Commanded, Task};
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
@@ -26,9 +28,6 @@ use crate::{
         workflow::WorkflowReport,
     },
 };
-
-/// Maximum time for taking an approval back, once everything else has ended.
-const LAST_WORD: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Result<Exit, Failure> {
     context.watch_signals()?;
@@ -88,10 +87,16 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let shows_only = arguments.dry_run || arguments.estimate;
     let workflow = match &read {
         Ok((pipeline, _)) if !shows_only => {
-            tokio::select! {
-                _ = signals.arrived() => None,
-                workflow = WorkflowReport::begin(pipeline, &arguments, context) => workflow.map(Arc::new),
-            }
+            let mut workflow = WorkflowReport::new(pipeline, &arguments, context);
+            let is_open = match &mut workflow {
+                Some(workflow) => tokio::select! {
+                    // Its end begins it, too.
+                    _ = signals.arrived() => true,
+                    is_open = workflow.begin(context) => is_open,
+                },
+                None => true,
+            };
+            workflow.filter(|_| is_open).map(Arc::new)
         }
         _ => None,
     };
@@ -99,29 +104,26 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
         Ok((pipeline, publisher)) => {
             let posts = (Arc::clone(&publisher), workflow.clone());
             let review = review(&arguments, pipeline, posts, &report, context);
-            (Box::pin(review).await, Some(publisher))
+            let result = match Box::pin(review).await {
+                Err(Failure::Api(error)) if matches!(error.kind, ApiErrorKind::NotOpen(_)) => {
+                    output.note(&format!("Nothing is done: {error}."));
+                    Ok(Exit::Reviewed)
+                }
+                result => result,
+            };
+            (result, Some(publisher))
         }
         Err(end) => (end.map(|exit| nothing_reviewed(exit, output)), None),
     };
-    report.conclude(&result);
-    let last_word = async {
-        let withdrawal = Withdrawal {
-            reason: &why(&result, context),
-            stopped: signals.exit().is_some(),
-        };
-        match publisher {
-            _ if shows_only => {}
-            Some(publisher) if publisher.has_concluded() => {}
-            Some(publisher) => take_back(publisher.withdraw(withdrawal), TAKEN_BACK, context).await,
-            None => withdraw_anyway(mr, withdrawal, context).await,
-        }
+    let ending = Ending {
+        address: mr,
+        publisher,
+        workflow,
+        shows_only,
+        report: &report,
+        context,
     };
-    tokio::join!(last_word, report.flush(output));
-    // Last: what waits for the check may merge.
-    match workflow {
-        Some(workflow) => with_gate(&workflow, result, context).await,
-        None => result,
-    }
+    ending.conclude(result).await
 }
 
 /// The pipeline of a command: its commit is the one that the pull request had then, and its code must not be checked out.
@@ -131,28 +133,6 @@ fn at_command(mut pipeline: CiEnvironment, commanded: Option<Commanded>) -> CiEn
         pipeline.head_sha = Some(head);
     }
     pipeline
-}
-
-/// Ends the report to the workflow. Where the gate could not be set, the run has failed, whatever the review says.
-async fn with_gate(
-    workflow: &WorkflowReport,
-    result: Result<Exit, Failure>,
-    context: &Context,
-) -> Result<Exit, Failure> {
-    let ending = workflow.end(&result, context);
-    let ended = match context.signals.exit() {
-        // What kills the job does not wait.
-        Some(_) => timeout(LAST_WORD, ending).await.unwrap_or(Ok(())),
-        None => ending.await,
-    };
-    match (ended, result) {
-        (Ok(()), result) => result,
-        (Err(failure), Ok(_)) => Err(failure),
-        (Err(failure), Err(first)) => {
-            context.output.warn(failure);
-            Err(first)
-        }
-    }
 }
 
 /// What the run is about, before the server was asked.
@@ -216,10 +196,12 @@ async fn review(
         if !arguments.estimate && post {
             // Should that fail, the end of the run does it.
             let done = "The bot's approval of an earlier commit was taken back.";
-            take_back(publisher.withdraw_outdated(), done, context).await;
+            if let Err(failure) = take_back(publisher.withdraw_outdated(), done, context).await {
+                output.warn(failure);
+            }
         }
         report.enter(RunStage::Checkout);
-        let scratch = Scratch::create()?;
+        let scratch = Scratch::create(signals.stop())?;
         let limit = fetch_seconds.map(Duration::from_secs);
         let checkout = Checkout::open(&pipeline, &context.env, scratch.path(), limit).await?;
         Ok::<_, Failure>((scratch, checkout))
@@ -265,58 +247,8 @@ pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
         stopped: false,
     };
     let last_word = withdraw_anyway(mr, withdrawal, &context);
-    tokio::join!(last_word, report.flush(&context.output));
-}
-
-/// Takes any approval back for a run that has no client of the forge, because its settings are wrong or it was stopped before:
-/// as far as the merge request is known, and with the certificates that can be used.
-async fn withdraw_anyway(mr: Option<&str>, withdrawal: Withdrawal<'_>, context: &Context) {
-    let env = context.env.without_unusable_certificates();
-    let reading = async {
-        let pipeline = match mr {
-            Some(address) => env.merge_request(address, None).await,
-            None => env.pipeline(),
-        }
-        .ok()?;
-        let publisher = pipeline.forge.publisher(env.last_request()).ok()?;
-        Some(publisher.in_pipeline_of(pipeline.head_sha))
-    };
-    let attempt = async {
-        // Without a known merge request there is no approval to withdraw.
-        match reading.await {
-            Some(publisher) => publisher.withdraw(withdrawal).await,
-            None => Ok(false),
-        }
-    };
-    take_back(attempt, TAKEN_BACK, context).await;
-}
-
-/// The line about an approval that the bot has withdrawn.
-const TAKEN_BACK: &str = "The bot's earlier approval was taken back.";
-
-/// Takes an approval back, because there is no review of what is there now, and says what became of it.
-async fn take_back(attempt: impl Future<Output = Result<bool, ApiError>>, done: &str, context: &Context) {
-    let problem = match timeout(LAST_WORD, attempt).await {
-        Ok(Ok(true)) => return context.output.note(done),
-        Ok(Ok(false)) => return,
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "the forge took too long".to_owned(),
-    };
-    context.output.warn(format!("an earlier approval may stand: {problem}"));
-}
-
-/// Why a run without a review of its own takes an approval back, for everybody to read.
-fn why(result: &Result<Exit, Failure>, context: &Context) -> String {
-    match result {
-        Err(failure) => {
-            let text = context.redactor.redact(&failure.to_string());
-            let first = text.lines().next().unwrap_or_default();
-            format!("A later run failed: {first}")
-        }
-        Ok(Exit::OutOfTime) => "A later run had no time left before it had a review.".to_owned(),
-        Ok(Exit::Interrupted | Exit::Terminated) => "A later run was stopped before it had a review.".to_owned(),
-        Ok(_) => {
-            "A later run found nothing to review: the diff is empty, or every changed file is noise by rule.".to_owned()
-        }
+    let (taken_back, ()) = tokio::join!(last_word, report.flush(&context.output));
+    if let Err(failure) = taken_back {
+        context.output.warn(failure);
     }
 }

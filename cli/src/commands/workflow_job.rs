@@ -148,7 +148,7 @@ async fn explain(
         head_sha: Some(head),
         ..pipeline
     };
-    let scratch = Scratch::create()?;
+    let scratch = Scratch::create(context.signals.stop())?;
     let checkout = Checkout::open(&pipeline, &context.env, scratch.path(), None).await?;
     let source = Source {
         origin: Origin::Forge {

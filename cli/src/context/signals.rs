@@ -2,7 +2,7 @@
 //! second signal at once.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -26,6 +26,8 @@ pub(crate) struct Signals {
     stopping: Arc<watch::Sender<Option<StopCause>>>,
     /// The exit codes of the signals that came.
     exits: watch::Sender<Vec<Exit>>,
+    /// When the first one came.
+    asked: Arc<OnceLock<Instant>>,
     /// What waits for signals and for the end of time; ends with this.
     waiting: Mutex<JoinSet<()>>,
 }
@@ -37,6 +39,7 @@ impl Default for Signals {
             stop,
             stopping: Arc::new(stopping),
             exits: watch::Sender::default(),
+            asked: Arc::default(),
             waiting: Mutex::default(),
         }
     }
@@ -48,12 +51,14 @@ impl Signals {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let (stopping, exits) = (Arc::clone(&self.stopping), self.exits.clone());
+        let asked = Arc::clone(&self.asked);
         self.spawn(async move {
             loop {
                 let exit = tokio::select! {
                     _ = interrupt.recv() => Exit::Interrupted,
                     _ = terminate.recv() => Exit::Terminated,
                 };
+                asked.get_or_init(Instant::now);
                 exits.send_modify(|exits| exits.push(exit));
                 stop(&stopping, StopCause::Asked);
             }
@@ -116,6 +121,11 @@ impl Signals {
         if self.exits.subscribe().wait_for(is_awaited).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// The moment at which the first signal came, if one did.
+    pub(crate) fn asked_at(&self) -> Option<Instant> {
+        self.asked.get().copied()
     }
 
     /// Returns whether a second signal came.

@@ -1,45 +1,65 @@
 //! The programs that a review starts.
 
 use camino::Utf8Path;
+use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
 use conclave_opencode::{OPENCODE_VERSION, ProcessError, Search, check_version, find_ripgrep, reported_version};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Found, Request};
 use crate::{
     env::names,
-    run::{directory::programs_directory, start::runtime::sandbox_here},
+    run::{directory::programs_directory, start::sandbox::sandbox_here},
 };
 
-/// The agent runtime, and what it searches with.
+/// The agent runtime, what it searches with, and the sandbox around it.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
+    let (runtime, mut checks) = runtime(request).await;
+    checks.push(sandbox(request, runtime).await);
+    Found {
+        checks,
+        not_set_up: Vec::new(),
+    }
+}
+
+/// The agent runtime that a review would use, and what it needs.
+async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
+    if request.runtime == RuntimeChoice::Native {
+        let check = Check::ok("runtime", "native, which needs no other program");
+        return (RuntimeName::Native, vec![check]);
+    }
     let installed = programs_directory(request.env);
     let search = Search {
         configured: request.env.get(names::OPENCODE).map(Utf8Path::new),
         installed: installed.as_deref(),
         path: request.env.path(),
     };
+    let may_be_native = request.runtime == RuntimeChoice::Auto && search.configured.is_none();
     let opencode = async {
         let binary = search.opencode().await?;
         check_version(&binary, search.path).await?;
         Ok::<_, ProcessError>(binary)
     };
     let opencode = match opencode.await {
-        Ok(binary) => Check::ok("opencode", format!("{OPENCODE_VERSION} at {binary}")),
-        Err(error) => Check::of_error("opencode", &error),
+        Err(problem) if may_be_native => return native(&problem),
+        Err(error) => Err(Check::of_error("opencode", &error)),
+        Ok(binary) => Ok(Check::ok("opencode", format!("{OPENCODE_VERSION} at {binary}"))),
     };
-    Found {
-        checks: vec![opencode, ripgrep(search).await],
-        not_set_up: Vec::new(),
-    }
+    let ripgrep = match find_ripgrep(search.installed, search.path) {
+        Err(problem) if may_be_native => return native(&problem),
+        Err(error) => Check::of_error("ripgrep", &error),
+        Ok(binary) => ripgrep(&binary, search.path).await,
+    };
+    let runtime = opencode.is_ok().then(|| Check::ok("runtime", "OpenCode"));
+    let checks = runtime
+        .into_iter()
+        .chain([opencode.unwrap_or_else(|failure| failure), ripgrep])
+        .collect();
+    (RuntimeName::OpenCode, checks)
 }
 
-async fn ripgrep(search: Search<'_>) -> Check {
+async fn ripgrep(binary: &Utf8Path, path: &str) -> Check {
     const NAME: &str = "ripgrep";
-    let binary = match find_ripgrep(search.installed, search.path) {
-        Ok(binary) => binary,
-        Err(error) => return Check::of_error(NAME, &error),
-    };
-    let reported = reported_version(&binary, search.path).await;
+    let reported = reported_version(binary, path).await;
     match reported.as_deref().map(|text| text.lines().next().unwrap_or_default()) {
         Ok(version) if version.starts_with("ripgrep ") => Check::ok(NAME, format!("{version} at {binary}")),
         Ok(_) => Check::failure(NAME, format!("{binary} is not ripgrep")).next("install the package `ripgrep`"),
@@ -48,27 +68,36 @@ async fn ripgrep(search: Search<'_>) -> Check {
     }
 }
 
+/// The native runtime in the place of an OpenCode that cannot be used.
+fn native(problem: &ProcessError) -> (RuntimeName, Vec<Check>) {
+    let why = problem.to_string();
+    let why = why.split(". ").next().unwrap_or(&why);
+    let check = Check::ok("runtime", format!("native, because {why}"));
+    (RuntimeName::Native, vec![check])
+}
+
 /// The operating system's sandbox around the agent runtime, as a review would put it up.
-pub(super) async fn sandbox(request: &Request<'_>) -> Found {
+async fn sandbox(request: &Request<'_>, runtime: RuntimeName) -> Check {
     const NAME: &str = "sandbox";
     let required = request.env.get("CONCLAVE_REQUIRE_SANDBOX").map(|name| {
         let known = SandboxLevel::ALL.into_iter().find(|level| level.as_str() == name);
         known.unwrap_or(SandboxLevel::Enforced)
     });
-    let status = match sandbox_here(request.env).await {
+    let status = match sandbox_here(request.env, runtime).await {
         Ok(status) => status,
-        Err(failure) => return Found::one(Check::of_error(NAME, &failure)),
+        Err(failure) => return Check::of_error(NAME, &failure),
     };
     let detail = status.describe();
-    let check = match status.level {
-        level if required.is_some_and(|required| level < required) => Check::failure(NAME, detail),
-        SandboxLevel::Enforced => return Found::one(Check::ok(NAME, detail)),
-        SandboxLevel::Partial | SandboxLevel::None => Check::warning(NAME, detail),
+    let check = match (status.level, runtime) {
+        (level, _) if required.is_some_and(|required| level < required) => Check::failure(NAME, detail),
+        // More there cannot be around threads of one's own.
+        (SandboxLevel::Enforced, _) | (SandboxLevel::Partial, RuntimeName::Native) => return Check::ok(NAME, detail),
+        (SandboxLevel::Partial | SandboxLevel::None, _) => Check::warning(NAME, detail),
     };
     let step = status
         .next_step
         .unwrap_or_else(|| "run reviews on a machine that has one".to_owned());
-    Found::one(check.next(step))
+    check.next(step)
 }
 
 pub(super) async fn git() -> Found {

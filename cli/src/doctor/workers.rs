@@ -5,13 +5,16 @@ use conclave_plugin_telemetry::{Probed, probe};
 use uuid::Uuid;
 
 use super::{Check, Found, Request, network::unreachable_step};
-use crate::env::{names, services};
+use crate::env::names;
 
 pub(super) async fn config(request: &Request<'_>) -> Found {
     const NAME: &str = "reviewer-config";
     let project = request.env.project().unwrap_or_default();
-    let source = match request.env.config_source(project) {
-        Ok(Some(source)) if source.access.is_empty() => return Found::one(without_token(NAME, NO_CONFIG_TOKEN)),
+    let source = match request.env.config_source(&project) {
+        Ok(Some(source)) if source.access.is_empty() => {
+            let advice = request.env.own_token_advice(names::CONFIG_OIDC_TOKEN);
+            return Found::one(without_token(NAME, &format!("{NO_CONFIG_TOKEN}, or {advice}")));
+        }
         Ok(Some(source)) => source,
         Ok(None) => return Found::absent("reviewer-config: CONCLAVE_CONFIG_URL names it"),
         Err(failure) => return Found::one(without_token(NAME, &failure.to_string())),
@@ -44,7 +47,7 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
     let settings = match request.env.telemetry(Uuid::nil(), "") {
         Ok(Some(settings)) => settings,
         Ok(None) if request.env.get(names::TRACKER_URL).is_some() => {
-            return Found::one(without_token(NAME, services::NO_TRACKER_TOKEN));
+            return Found::one(without_token(NAME, &request.env.no_tracker_token()));
         }
         Ok(None) => return Found::absent("review-tracker: CONCLAVE_TRACKER_URL names it"),
         Err(failure) => return Found::one(without_token(NAME, &failure.to_string())),
@@ -75,15 +78,15 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
             NAME,
             format!("{host} takes events, and refused the job's token beside the stored one: {why}"),
         )
-        .next("correct the job's `id_tokens` or the Worker's OIDC_* variables, or leave that credential out"),
+        .next("correct the audience of the job's token or the Worker's OIDC_* variables, or leave that credential out"),
         Ok(_) => Check::ok(NAME, format!("{host} takes events")),
         Err(problem) => refused(NAME, host, &problem),
     })
 }
 
 /// What is said where nothing opens reviewer-config.
-const NO_CONFIG_TOKEN: &str = "CONCLAVE_CONFIG_URL is set, but CONCLAVE_CONFIG_TOKEN is not: set it to one of the Worker's READER_TOKENS, or have \
-     the job ask for CONCLAVE_CONFIG_OIDC_TOKEN (`id_tokens` of the CI component)";
+const NO_CONFIG_TOKEN: &str =
+    "CONCLAVE_CONFIG_URL is set, but CONCLAVE_CONFIG_TOKEN is not: set it to one of the Worker's READER_TOKENS";
 
 /// An address without a token, or one that is not an address.
 fn without_token(name: &str, text: &str) -> Check {
@@ -97,7 +100,7 @@ fn without_token(name: &str, text: &str) -> Check {
 fn refused(name: &str, host: &str, problem: &str) -> Check {
     let check = Check::failure(name, format!("{host} {problem}"));
     if let Some((wrong, step)) = problem.split_once(": ")
-        && wrong.starts_with("refused")
+        && (wrong.starts_with("refused") || wrong.starts_with("cannot be asked"))
     {
         return Check::failure(name, format!("{host} {wrong}")).next(step);
     }

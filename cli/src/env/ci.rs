@@ -2,7 +2,7 @@
 
 mod github;
 
-pub(crate) use github::{WorkflowFiles, WorkflowJob};
+pub(crate) use github::{WorkflowFiles, WorkflowJob, project_name};
 
 use std::{path::PathBuf, time::Duration};
 
@@ -85,7 +85,7 @@ pub(crate) struct CiEnvironment {
     pub(crate) forge: ForgeSettings,
     /// The checkout.
     pub(crate) directory: Utf8PathBuf,
-    /// The target project's path, for the configuration service; the number where there is no path.
+    /// The target project's name at the Workers: its path, or the number where there is none; a repository of GitHub has its host before it.
     pub(crate) project_path: String,
     /// The commit that the pipeline runs for, as far as it is one of the merge request's.
     pub(crate) head_sha: Option<String>,
@@ -123,19 +123,21 @@ impl Environment {
         self.get("GITLAB_CI") == Some("true")
     }
 
-    /// The path of the job's project; of a merge request's pipeline, that of the target.
-    pub(crate) fn project(&self) -> Option<&str> {
+    /// The name of the job's project at the Workers; of a merge request's pipeline, that of the target.
+    pub(crate) fn project(&self) -> Option<String> {
         self.get("CI_MERGE_REQUEST_PROJECT_PATH")
             .or_else(|| self.get("CI_PROJECT_PATH"))
+            .map(str::to_owned)
             .or_else(|| Some(self.github_subject()?.0))
     }
 
     /// The forge, the project and the number of the merge request, as far as the job's variables say; nothing outside of a job.
-    pub(crate) fn run_subject(&self) -> Option<(&'static str, &str, Option<u64>)> {
+    pub(crate) fn run_subject(&self) -> Option<(&'static str, String, Option<u64>)> {
         if let Some((repository, number)) = self.github_subject() {
             return Some(("github", repository, number));
         }
-        let project = self.project().or_else(|| self.get("CI_MERGE_REQUEST_PROJECT_ID"))?;
+        let number = || self.get("CI_MERGE_REQUEST_PROJECT_ID").map(str::to_owned);
+        let project = self.project().or_else(number)?;
         let number = self.get("CI_MERGE_REQUEST_IID");
         Some(("gitlab", project, number.and_then(|number| number.parse().ok())))
     }
@@ -160,9 +162,7 @@ impl Environment {
         // The target project's: in a fork's pipeline CI_PROJECT_ID is another one.
         let project = required("CI_MERGE_REQUEST_PROJECT_ID")?.to_owned();
         let api_url = required("CI_API_V4_URL")?;
-        let api_url: Url = api_url
-            .parse()
-            .map_err(|error| Failure::Settings(format!("CI_API_V4_URL is `{api_url}`: {error}")))?;
+        let api_url = web_address("CI_API_V4_URL", api_url)?;
         let token = self.required(
         names::GITLAB_TOKEN,
         "make a project access token with the scope `api` and the role Developer, and add it as a masked, unprotected \
@@ -331,9 +331,32 @@ impl Environment {
     }
 }
 
+/// Reads the address of a server that a variable of the job names.
+fn web_address(name: &str, text: &str) -> Result<Url, Failure> {
+    let wrong = |problem: &str| Failure::Settings(format!("{name} is `{text}`: {problem}"));
+    let url: Url = text.parse().map_err(|error| wrong(&format!("{error}")))?;
+    if matches!(url.scheme(), "https" | "http") {
+        Ok(url)
+    } else {
+        Err(wrong("it does not begin with https://"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_on_the_web() {
+        assert!(web_address("CI_API_V4_URL", "https://gitlab.example.com/api/v4").is_ok());
+        for (text, problem) in [("nowhere", "relative URL"), ("ftp://x/api/v4", "begin with https://")] {
+            let error = web_address("CI_API_V4_URL", text).expect_err(text).to_string();
+            assert!(
+                error.starts_with(&format!("CI_API_V4_URL is `{text}`: ")) && error.contains(problem),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn the_job_s_time_leaves_some_for_the_end() {

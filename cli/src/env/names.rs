@@ -55,6 +55,8 @@ variables! {
     TRACKER_OIDC_TOKEN = "CONCLAVE_TRACKER_OIDC_TOKEN";
     /// Operator's token of the review-tracker Worker, for `conclave memory`.
     TRACKER_OPERATOR_TOKEN = "CONCLAVE_TRACKER_OPERATOR_TOKEN";
+    /// The audience of the tokens that a job of GitHub Actions with `id-token: write` asks for, one for both Workers; by default `conclave`.
+    OIDC_AUDIENCE = "CONCLAVE_OIDC_AUDIENCE";
     /// GitLab token of the bot: scope `api`, role Developer.
     GITLAB_TOKEN = "GITLAB_TOKEN";
     /// GitHub token: the job's own (`github.token`), an App's, or a fine-grained one with `Pull requests: write`.

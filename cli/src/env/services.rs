@@ -1,5 +1,6 @@
 //! The settings of plugins, from the environment.
 
+use conclave_job_token::JobToken;
 use conclave_plugin_cloudflare::{AiGateway, anonymous_user, gateway_url};
 use conclave_plugin_reviewer_config::{ConfigAccess, ConfigSource};
 use conclave_plugin_telemetry::{TelemetrySettings, TrackerAccess};
@@ -12,13 +13,30 @@ use crate::{
 };
 
 impl Environment {
+    /// The job's own token: the one that this variable has, else those that a job of GitHub may ask for.
+    pub(crate) fn job_token(&self, name: &str) -> Result<Option<JobToken>, Failure> {
+        match self.secret(name) {
+            Some(token) => Ok(Some(token.into())),
+            None => self.workflow_token(),
+        }
+    }
+
+    /// The line that gives a job a token of its own.
+    pub(crate) fn own_token_advice(&self, variable: &str) -> String {
+        if self.is_github_job() {
+            "add `id-token: write` to the `permissions` of the job, which then has tokens of its own".to_owned()
+        } else {
+            format!("have the job ask for {variable} (`id_tokens` of the CI component)")
+        }
+    }
+
     /// Where the configuration service is, if one is set. Without a credential it is not asked, and the review says so.
     pub(crate) fn config_source(&self, project: &str) -> Result<Option<ConfigSource>, Failure> {
         let Some(address) = self.get(names::CONFIG_URL) else {
             return Ok(None);
         };
         // A token that ends with its job is the better one to show.
-        let job = self.secret(names::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+        let job = self.job_token(names::CONFIG_OIDC_TOKEN)?.map(ConfigAccess::Job);
         let listed = self.secret(names::CONFIG_TOKEN).map(ConfigAccess::Token);
         Ok(Some(ConfigSource {
             access: job.into_iter().chain(listed).collect(),
@@ -28,16 +46,21 @@ impl Environment {
     }
 }
 
-/// What is said where nothing opens the tracker.
-pub(crate) const NO_TRACKER_TOKEN: &str = "CONCLAVE_TRACKER_URL is set, but CONCLAVE_TRACKER_TOKEN is not: set it to one of the Worker's \
-     INGEST_TOKENS, or have the job ask for CONCLAVE_TRACKER_OIDC_TOKEN (`id_tokens` of the CI component)";
-
 impl Environment {
-    /// What the person should know where a tracker is set and nothing opens it.
+    /// The advice where nothing opens the tracker.
+    pub(crate) fn no_tracker_token(&self) -> String {
+        let advice = self.own_token_advice(names::TRACKER_OIDC_TOKEN);
+        format!(
+            "CONCLAVE_TRACKER_URL is set, but CONCLAVE_TRACKER_TOKEN is not: set it to one of the Worker's INGEST_TOKENS, or {advice}"
+        )
+    }
+
+    /// The note for a run whose tracker nothing opens.
     pub(crate) fn without_tracker_token(&self) -> Option<String> {
         let set = |name| self.get(name).is_some();
-        let opens = set(names::TRACKER_TOKEN) || set(names::TRACKER_OIDC_TOKEN);
-        (set(names::TRACKER_URL) && !opens).then(|| format!("no telemetry is sent: {NO_TRACKER_TOKEN}"))
+        let own = || self.job_token(names::TRACKER_OIDC_TOKEN).ok().flatten().is_some();
+        let is_closed = set(names::TRACKER_URL) && !set(names::TRACKER_TOKEN) && !own();
+        is_closed.then(|| format!("no telemetry is sent: {}", self.no_tracker_token()))
     }
 
     /// Where the tracker is, if one is set and a credential for it.
@@ -48,7 +71,7 @@ impl Environment {
         let url = url(names::TRACKER_URL, address)?;
         let (listed, job) = (
             self.secret(names::TRACKER_TOKEN),
-            self.secret(names::TRACKER_OIDC_TOKEN),
+            self.job_token(names::TRACKER_OIDC_TOKEN)?,
         );
         let Some(access) = TrackerAccess::of(listed, job) else {
             return Ok(None);

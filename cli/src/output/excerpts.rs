@@ -20,7 +20,7 @@ impl Excerpts {
     /// Keeps the lines that the findings in this file need.
     pub(crate) fn add(&mut self, review: &Review, path: &str, text: &str) {
         let places: Vec<(u32, u32)> = review
-            .standing()
+            .surviving()
             .filter(|entry| entry.finding.file == path)
             .map(|entry| shown(entry.finding.line, entry.finding.end_line))
             .collect();

@@ -47,7 +47,7 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
             notice.trim_start()
         );
     }
-    for entry in review.standing() {
+    for entry in review.surviving() {
         let _ = writeln!(text, "\n{}", finding(entry, excerpts, page));
     }
     for entry in &review.findings {
@@ -136,13 +136,16 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     let configuration = review.configuration.as_ref();
     let summary = format!(
-        "{}{} reviewed, {} filtered, {} not read · tier {} · {} · {}",
+        "{}{} reviewed, {} filtered, {} not read · tier {} · {}{} · {}",
         configuration.map_or_else(String::new, |fallback| format!("{} · ", fallback.account())),
         plural(reviewed, "file"),
         coverage.filtered.len(),
         coverage.not_read.len(),
         review.tier,
         duration(review.seconds),
+        review
+            .runtime
+            .map_or_else(String::new, |runtime| format!(" on {}", runtime.describe())),
         Cost::of(&review.usage()).text(4)
     );
     lines.push(wrap(&summary, width, ""));

@@ -22,11 +22,7 @@ use super::{
     report::RunReport,
     telemetry::record_stance,
 };
-use crate::{
-    context::Context,
-    env::{Environment, ci::CiEnvironment},
-    exit::Failure,
-};
+use crate::{context::Context, env::ci::CiEnvironment, exit::Failure};
 use conclave_engine::ports::TelemetrySink;
 
 /// A person's word that is in force.
@@ -60,10 +56,10 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    async fn settings(&self, env: &Environment) -> Result<SettingsRead, Failure> {
+    async fn settings(&self, context: &Context) -> Result<SettingsRead, Failure> {
         let subject = self.publisher.subject().await?;
-        let scratch = Scratch::create()?;
-        let checkout = Checkout::open(self.pipeline, env, scratch.path(), None).await?;
+        let scratch = Scratch::create(context.signals.stop())?;
+        let checkout = Checkout::open(self.pipeline, &context.env, scratch.path(), None).await?;
         let (repository, _, later) = checkout.complete(&subject).await?;
         let loaded = repo_config::load(&repository, &subject).await?;
         Ok(SettingsRead {
@@ -83,7 +79,7 @@ impl Broken {
         let Some(glass) = request.publisher.break_glass(request.policy).await? else {
             return Ok(None);
         };
-        let read = request.settings(&context.env).await;
+        let read = request.settings(context).await;
         let (by, mode) = match &read {
             Ok(settings) => (settings.config.break_glass.by, settings.config.review.mode),
             Err(failure) => {

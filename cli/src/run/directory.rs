@@ -8,6 +8,7 @@ use std::{
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::ports::StopSignal;
 
 use super::{reports, sweep};
 use crate::{
@@ -191,18 +192,30 @@ pub(crate) fn temporary() -> Utf8PathBuf {
     Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
 }
 
-/// Maximum time for removing scratch space: a run that is stopped has ten seconds in all.
-const MAX_REMOVAL: Duration = Duration::from_secs(5);
+/// Maximum time for removing scratch space: long enough for the workspace of a large repository on a slow machine.
+const MAX_REMOVAL: Duration = Duration::from_mins(1);
+
+/// Maximum time for it in a run that was stopped, which has ten seconds in all.
+const MAX_REMOVAL_STOPPED: Duration = Duration::from_secs(5);
 
 /// Scratch space outside of every checkout: the agent's workspace and home. Removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: Utf8PathBuf,
+    stop: StopSignal,
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = sweep::remove(self.path.as_std_path(), Instant::now() + MAX_REMOVAL) {
+        let began = Instant::now();
+        let takes_too_long = || {
+            let limit = match self.stop.cause() {
+                Some(_) => MAX_REMOVAL_STOPPED,
+                None => MAX_REMOVAL,
+            };
+            began.elapsed() > limit
+        };
+        if let Err(error) = sweep::remove(self.path.as_std_path(), takes_too_long) {
             tracing::warn!(
                 "failed to remove {}: {error}. Remove it: it holds what the agents' process has written",
                 self.path
@@ -212,7 +225,8 @@ impl Drop for Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn create() -> Result<Self, Failure> {
+    /// Makes it. Once `stop` says that the run has to end, its removal has less time.
+    pub(crate) fn create(stop: StopSignal) -> Result<Self, Failure> {
         let directory = tempfile::Builder::new()
             .prefix("conclave-")
             .tempdir()
@@ -229,7 +243,7 @@ impl Scratch {
                 path.display()
             ))
         })?;
-        Ok(Self { path })
+        Ok(Self { path, stop })
     }
 
     pub(crate) fn path(&self) -> &Utf8Path {

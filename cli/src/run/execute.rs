@@ -1,4 +1,4 @@
-//! The part of a run that needs the agent runtime: the workspace, the gateway, OpenCode, and the sessions in it.
+//! The part of a run that needs the agent runtime: the workspace, the gateway, the runtime, and the sessions in it.
 
 pub(crate) mod source;
 
@@ -6,13 +6,15 @@ use std::{sync::Arc, time::Duration};
 
 use conclave_engine::{
     diff::FileDiff,
-    incremental::Instructions,
+    incremental::{Instructions, WhoseWords},
+    language::Language,
     pipeline::{ReviewJob, ReviewPorts, review},
     ports::{ProgressEvent, PublishSettings},
     repo_config::RepoConfig,
-    review::Review,
+    review::{Review, RuntimeName},
 };
 use conclave_git::check_out_workspace;
+use conclave_sandbox::SandboxStatus;
 use conclave_shared::path_globs::PathGlobs;
 use tokio::sync::watch;
 
@@ -22,9 +24,10 @@ use super::{
     directory::RunDirectory,
     prepare::{Prepared, change::Job, incremental, memory, report_all},
     start::{
+        choice::Starting,
         inputs,
         live::{Live, LiveModels},
-        runtime::{Child, Runtime},
+        runtime::Runtime,
         section_mark::SectionMark,
     },
 };
@@ -40,16 +43,25 @@ pub(crate) struct Executed {
     pub(crate) publishing: PublishSettings,
 }
 
+/// The words for the stage before the sessions, and the name of the runtime's own.
+const fn stages(runtime: RuntimeName) -> (&'static str, &'static str) {
+    match runtime {
+        RuntimeName::OpenCode => ("Preparing the workspace and starting OpenCode", "OpenCode start"),
+        RuntimeName::Native => ("Preparing the workspace", "native start"),
+    }
+}
+
 /// Does everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
 pub(crate) async fn execute(
     run: &Run<'_>,
-    child: Child,
+    starting: (Starting, SandboxStatus),
     mut prepared: Prepared,
     directory: &RunDirectory,
     run_limit: watch::Sender<Duration>,
 ) -> Result<Option<(Executed, Review, Runtime)>, Failure> {
-    run.progress
-        .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
+    let name = starting.0.name();
+    let (preparing, start) = stages(name);
+    run.progress.report(ProgressEvent::Stage(preparing));
     let workspace = run.workspace();
     let mark = SectionMark::of(&prepared.job, &run.recording, &run.context.redactor)?;
     let holds = &mut prepared.approval_holds;
@@ -63,7 +75,10 @@ pub(crate) async fn execute(
         &mut prepared.diff,
         &prepared.plan,
         &Instructions::new(settings, &prepared.library, &prepared.plan.rules.book),
-        settings.review.author_settles,
+        WhoseWords {
+            author_settles: settings.review.author_settles,
+            language: settings.review.language.as_deref().and_then(Language::of),
+        },
         &prepared.spool,
     )
     .await?;
@@ -78,8 +93,8 @@ pub(crate) async fn execute(
         let inputs = inputs::write(&mut prepared, &mark.nonce, directory, &workspace).await?;
         report_all(run.progress.as_ref(), &inputs.warnings);
         run.stopwatch.lap("workspace");
-        let runtime = Runtime::start(run, child, &prepared, directory, &models, &mailbox).await?;
-        run.stopwatch.lap("OpenCode start");
+        let runtime = Runtime::start(run, starting, &prepared, directory, &models, &mailbox).await?;
+        run.stopwatch.lap(start);
         Ok::<_, Failure>((runtime, inputs))
     };
     let (runtime, inputs) = tokio::select! {
@@ -116,9 +131,10 @@ pub(crate) async fn execute(
         warnings,
         stages: run.stopwatch.laps(),
         configuration: prepared.follower.unanswered(),
+        runtime: Some(name),
     };
     let ports = ReviewPorts {
-        runtime: Arc::clone(&runtime.opencode) as _,
+        runtime: runtime.port(),
         ledger: Arc::clone(&runtime.gateway) as _,
         progress: Arc::clone(&run.progress),
         telemetry: run.observers.sink(),

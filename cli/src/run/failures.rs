@@ -27,6 +27,7 @@ pub(crate) fn stage(failure: &Failure, current: RunStage) -> RunStage {
         Failure::Process(_)
         | Failure::Start(_)
         | Failure::Install(_)
+        | Failure::Native(_)
         | Failure::Gateway(_)
         | Failure::Sandbox { .. } => RunStage::Runtime,
         Failure::Settings(_) | Failure::Hook(_) | Failure::Config(_) | Failure::Memory(_) | Failure::Io { .. } => {
@@ -42,7 +43,7 @@ pub(crate) fn kind(failure: &Failure) -> FailureKind {
         Failure::Api(error) => of_api(error),
         Failure::Forge(_) => FailureKind::ForgeUnreachable,
         Failure::Process(error) | Failure::Start(StartError::Process(error)) => of_process(error),
-        Failure::Start(_) => FailureKind::RuntimeFailed,
+        Failure::Start(_) | Failure::Native(_) => FailureKind::RuntimeFailed,
         Failure::Plugin(error) if error.0.contains(providers::NO_CREDENTIALS) => FailureKind::Unauthorized,
         Failure::Diff(_) | Failure::Workspace(_) => FailureKind::Git,
         Failure::Range(_)
@@ -85,7 +86,7 @@ fn of_api(error: &ApiError) -> FailureKind {
 
 fn of_process(error: &ProcessError) -> FailureKind {
     match error {
-        ProcessError::Missing(_) => FailureKind::RuntimeMissing,
+        ProcessError::Missing(_) | ProcessError::NoneFits(_) => FailureKind::RuntimeMissing,
         ProcessError::Version { .. } | ProcessError::NoRipgrep => FailureKind::WrongImage,
         // A program for another machine or C library, or one that the job's user may not run.
         ProcessError::Start(_, source)

@@ -2,14 +2,12 @@
 
 pub(crate) mod outcome;
 
-use std::time::Duration;
-
 use conclave_engine::{
     ports::{ForgeError, Publication, PublishOutcome},
     review::{Meanwhile, Review, StopCause},
 };
 use conclave_shared::{telemetry::RunStage, verdict::Verdict};
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout_at};
 
 use self::outcome::{ended_early, exit_of};
 use super::{
@@ -23,12 +21,10 @@ use super::{
 };
 use crate::{
     args::Gate,
+    context::LastStep,
     exit::{Exit, Failure},
     output,
 };
-
-/// How long posting may take once the run has to end.
-const LAST_POST: Duration = Duration::from_secs(5);
 
 /// What the end of a run needs.
 pub(crate) struct Ending<'a> {
@@ -86,7 +82,8 @@ impl Ending<'_> {
         if early {
             // Whoever stops a job kills it soon after: what is known goes out while everything is being stopped.
             review.seconds = stopwatch.total();
-            let (_, posted) = tokio::join!(runtime.stop(), timeout(LAST_POST, self.publish(review, true)));
+            let given_up = self.run.context.given_up(LastStep::Post);
+            let (_, posted) = tokio::join!(runtime.stop(), timeout_at(given_up, self.publish(review, true)));
             return posted.unwrap_or_else(|_| Err(ForgeError("the forge took too long".to_owned()).into()));
         }
         review.warnings.extend(runtime.stop().await);
@@ -94,16 +91,17 @@ impl Ending<'_> {
         review.seconds = stopwatch.total();
         tokio::select! {
             posted = self.publish(review, false) => posted,
-            () = self.out_of_patience() => Err(ForgeError("the run was stopped before everything was posted".to_owned()).into()),
+            () = self.out_of_patience() => Err(not_finished().into()),
         }
     }
 
     /// Returns once a run that was asked to end has used up its time for posting. The run's own limit does not cut a post short.
     async fn out_of_patience(&self) {
-        if self.run.context.signals.stop().stopped().await != StopCause::Asked {
+        let context = self.run.context;
+        if context.signals.stop().stopped().await != StopCause::Asked {
             std::future::pending::<()>().await;
         }
-        tokio::time::sleep(LAST_POST).await;
+        sleep_until(context.given_up(LastStep::Post)).await;
     }
 
     async fn publish(&self, review: &mut Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
@@ -165,6 +163,13 @@ impl Ending<'_> {
         let review = output
             .without_secrets(review)
             .map_err(|error| ForgeError(format!("the review could not be cleaned of secrets: {error}")))?;
+        let note = |posted: Result<&PublishOutcome, &ForgeError>| {
+            if let Some(workflow) = &job.workflow {
+                workflow.reviewed(&review, posted, self.directory.path(), self.was_denied());
+            }
+        };
+        // Should posting be given up, the workflow has the review all the same.
+        note(Err(&not_finished()));
         let (later, commit) = (job.later.as_ref(), job.subject.settings_commit());
         let outcome = forge
             .publish(Publication {
@@ -176,9 +181,7 @@ impl Ending<'_> {
                 settings_watch: &SettingsInUse::new(&job.repository, later, commit, settings),
             })
             .await;
-        if let Some(workflow) = &job.workflow {
-            workflow.reviewed(&review, outcome.as_ref(), self.directory.path());
-        }
+        note(outcome.as_ref());
         let outcome = match outcome {
             Err(error) if self.was_denied() => {
                 output.warn(format!(
@@ -192,6 +195,11 @@ impl Ending<'_> {
         output.posted(&outcome);
         Ok(Some(outcome))
     }
+}
+
+/// The error of a run that has to end while it posts.
+fn not_finished() -> ForgeError {
+    ForgeError("the run was stopped before everything was posted".to_owned())
 }
 
 /// A review whose records are lost is shown and posted, but cannot be looked into later: it approves nothing.

@@ -7,7 +7,8 @@ use conclave_engine::{
     diff::FilteredFile,
     panel::{Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
-    review::{ApprovalHold, Presence},
+    repo_config::RuntimeChoice,
+    review::{ApprovalHold, Presence, RuntimeName},
     rules::RuleInForce,
 };
 use conclave_opencode::{ConfigFile, Endpoints};
@@ -29,8 +30,9 @@ use super::{
     finish::outcome::nothing_left,
     prepare::{ChosenBy, Prepared, change::Source, components::Components, prepare},
     start::{
+        choice::find_programs,
         inputs,
-        runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
+        opencode::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
         section_mark::SectionMark,
     },
 };
@@ -38,6 +40,7 @@ use crate::{
     args::{Format, PlanningArguments},
     context::Context,
     diff::Written,
+    env::names,
     exit::{Exit, Failure},
     output::door::{self, Keep},
 };
@@ -63,6 +66,7 @@ pub(crate) struct PlanDocument {
     pub(crate) preset: Option<PlannedPreset>,
     pub(crate) remote_revision: Option<u64>,
     pub(crate) repo_config: bool,
+    pub(crate) runtime: PlannedRuntime,
     pub(crate) reviewers: Vec<PlannedReviewer>,
     pub(crate) coordinator: PlannedReviewer,
     /// The engineering rules that are for a changed file.
@@ -93,6 +97,13 @@ pub(crate) struct PlannedRule {
     pub(crate) approvers: Vec<String>,
     /// The files that it would be checked on.
     pub(crate) files: Vec<String>,
+}
+
+/// The agent runtime in force.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct PlannedRuntime {
+    pub(crate) name: RuntimeName,
+    pub(crate) chosen_by: ChosenBy,
 }
 
 /// The preset in force.
@@ -182,7 +193,7 @@ pub(crate) async fn plan(
     let tokenizer = tokenizer::load();
     let components = Components::new(&source, None, &context.env)?;
     let notes = components.notes.clone();
-    let prepared = prepare(source, components, request.planning, None, scratch.path(), &Silent).await?;
+    let mut prepared = prepare(source, components, request.planning, None, scratch.path(), &Silent).await?;
     let repo = &prepared.repo;
     let mut problems = repo.in_force.problems.iter().chain(&repo.proposed);
     if problems.any(|problem| problem.weight == conclave_engine::repo_config::Weight::Error) {
@@ -208,7 +219,9 @@ pub(crate) async fn plan(
         }
         return Ok(Exit::Reviewed);
     }
-    let document = document(prepared, notes, &tokenizer.finish().await?).await?;
+    let of_repo = prepared.repo.in_force.config.review.runtime;
+    let runtime = runtime(request.planning.runtime, of_repo, &mut prepared, context).await;
+    let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     match request.format {
         Format::Json => output.print_json(&document),
         Format::Human => output.print_for_person(&page::plan(&document)),
@@ -226,8 +239,10 @@ pub(crate) async fn explanation(
     let tokenizer = tokenizer::load();
     let components = Components::new(&source, None, &context.env)?;
     let notes = components.notes.clone();
-    let prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
-    let document = document(prepared, notes, &tokenizer.finish().await?).await?;
+    let mut prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
+    let of_repo = prepared.repo.in_force.config.review.runtime;
+    let runtime = runtime(planning.runtime, of_repo, &mut prepared, context).await;
+    let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     let text = context.redactor.redact(&page::plan(&document));
     Ok(door::clean(text.trim(), Keep::Text))
 }
@@ -254,7 +269,45 @@ impl Progress for Silent {
     fn report(&self, _event: ProgressEvent<'_>) {}
 }
 
-async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokenizer) -> Result<PlanDocument, Failure> {
+/// The agent runtime that a review would run on, as far as that is known without starting it. Why it could not start is a
+/// warning of the plan.
+async fn runtime(
+    job: Option<RuntimeChoice>,
+    repo: Option<RuntimeChoice>,
+    prepared: &mut Prepared,
+    context: &Context,
+) -> PlannedRuntime {
+    let (choice, chosen_by) = match (job, repo) {
+        (Some(choice), _) => (choice, ChosenBy::Job),
+        (None, Some(choice)) => (choice, ChosenBy::Repo),
+        (None, None) => (RuntimeChoice::Auto, ChosenBy::Default),
+    };
+    let is_opencode = match choice {
+        RuntimeChoice::OpenCode => true,
+        RuntimeChoice::Native => false,
+        RuntimeChoice::Auto => context.env.get(names::OPENCODE).is_some() || find_programs(&context.env).await.is_ok(),
+    };
+    let is_asked_for = choice == RuntimeChoice::OpenCode || context.env.get(names::OPENCODE).is_some();
+    if is_opencode
+        && is_asked_for
+        && let Err(problem) = find_programs(&context.env).await
+    {
+        prepared.warnings.push(format!("a review could not start: {problem}"));
+    }
+    let name = if is_opencode {
+        RuntimeName::OpenCode
+    } else {
+        RuntimeName::Native
+    };
+    PlannedRuntime { name, chosen_by }
+}
+
+async fn document(
+    mut prepared: Prepared,
+    notes: Vec<String>,
+    runtime: PlannedRuntime,
+    tokenizer: &Tokenizer,
+) -> Result<PlanDocument, Failure> {
     let boundary = SectionMark::new(&prepared.job, None)?.nonce;
     let memory = RepositoryMemory::default();
     let inputs = inputs::render(&mut prepared, &boundary, &memory, |files, _, _| {
@@ -291,7 +344,8 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     warnings.extend(prepared.warnings.iter().cloned());
     let partly = |gap: &String| format!("this review would approve nothing: {gap}");
     warnings.extend(plan.gaps.iter().map(partly));
-    warnings.extend(plan.nobody_can_run().map(|none| format!("no reviewer can run: {none}")));
+    let no_reviewer = plan.why_no_reviewer();
+    warnings.extend(no_reviewer.map(|why| format!("no reviewer can run: {why}")));
     let approval_holds = prepared.approval_holds.clone();
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
         effort: effort_of(name, &prepared),
@@ -303,8 +357,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         own: name.is_own(),
         reason,
     };
-    let trivial = plan.is_trivial();
-    let judge = if trivial {
+    let judge = if plan.is_trivial() {
         "judges, with a standard model on the trivial tier"
     } else {
         "judges"
@@ -336,6 +389,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         }),
         remote_revision: (prepared.config.revision > 0).then_some(prepared.config.revision),
         repo_config: prepared.repo.found,
+        runtime,
         reviewers: plan
             .slots
             .iter()

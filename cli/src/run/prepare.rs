@@ -135,7 +135,7 @@ pub(crate) async fn prepare(
         // Before the noise is taken out: lock files are a part of it.
         let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
         let change = Change {
-            hints: organization::survey(&job, &diff, &spool).await?,
+            surveyed: organization::survey(&job, &diff, &spool).await?,
             job: &job,
             diff: &diff,
         };
@@ -151,9 +151,8 @@ pub(crate) async fn prepare(
     let (mut warnings, (job, (diff, spool), locks, repo, own, organization, failures, memory)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     lead_with_configuration(&mut warnings, &follower);
-    warnings.extend(locks.faults);
-    warnings.extend(failures);
-    let rules = organization.rules;
+    warnings.extend(locks.faults.into_iter().chain(failures));
+    let (rules, not_shown) = (organization.rules, organization.not_shown);
     plugins.extend(organization.plugins);
     plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
@@ -195,6 +194,7 @@ pub(crate) async fn prepare(
     let models = explain(&plan, &input);
     let mut of_plan = warnings_of_plan(&plan, &arguments.models, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
+    of_plan.extend(organization::not_shown_in(&plan, not_shown));
     let runtime = assembled.for_plan(&plan, &config);
     of_plan.extend(efforts::without_effect(&plan, &config, &runtime.providers));
     report_all(progress, &of_plan);
@@ -430,7 +430,7 @@ impl Prepared {
     fn carries_findings(&self) -> bool {
         let stood = |before| matches!(before, Before::Stood | Before::Posted | Before::Reopened);
         let open = |state| matches!(state, ThreadState::Open | ThreadState::ResolvedByOther);
-        self.job.ledger.findings.iter().any(|known| stood(known.before))
+        self.job.carry_over.findings.iter().any(|known| stood(known.before))
             || self.job.subject.existing_findings.iter().any(|known| open(known.state))
     }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
-use conclave_engine::{plugin::ProviderSpec, untrusted::Nonce};
+use conclave_engine::{plugin::ProviderSpec, review::RuntimeName, untrusted::Nonce};
 use conclave_gateway::{Recording, RecordingMode};
 
 use crate::{
@@ -17,8 +17,10 @@ use crate::{
 const FILE: &str = "model-calls.jsonl";
 /// The note that held the boundary of the prompts' sections.
 const BOUNDARY: &str = "boundary";
+/// The note that names the agent runtime.
+const RUNTIME: &str = "runtime";
 
-/// Whether the run is recorded, or is one that was.
+/// The recording of a run, or a run that was.
 #[derive(Debug, Clone)]
 pub(crate) enum RunRecording {
     Off,
@@ -59,13 +61,22 @@ impl RunRecording {
         }
     }
 
-    /// The gateway's settings for it.
-    pub(crate) fn mode(&self) -> RecordingMode {
+    /// The agent runtime of the recorded run. Recordings that do not name it are older than the native one.
+    pub(crate) fn runtime(&self) -> Option<RuntimeName> {
+        let Self::Replay(recording) = self else { return None };
+        let named = recording
+            .note(RUNTIME)
+            .and_then(|note| RuntimeName::ALL.into_iter().find(|name| name.as_str() == note));
+        Some(named.unwrap_or(RuntimeName::OpenCode))
+    }
+
+    /// The gateway's settings for it, in a run on this agent runtime.
+    pub(crate) fn mode(&self, runtime: RuntimeName) -> RecordingMode {
         match self {
             Self::Off => RecordingMode::Off,
             Self::Record(directory) => RecordingMode::Record {
                 file: directory.join(FILE).into(),
-                notes: BTreeMap::new(),
+                notes: BTreeMap::from([(RUNTIME.to_owned(), runtime.as_str().to_owned())]),
             },
             Self::Replay(recording) => RecordingMode::Replay(Arc::clone(recording)),
         }

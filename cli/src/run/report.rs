@@ -16,7 +16,7 @@ use conclave_shared::telemetry::{EventBody, FailureKind, RunFailed, RunSkipped, 
 use uuid::Uuid;
 
 use crate::{
-    env::Environment,
+    env::{Environment, ci::project_name},
     exit::{Exit, Failure},
     output::Output,
     run::failures,
@@ -47,7 +47,8 @@ impl RunSubject {
     pub(crate) fn at(address: &str) -> Option<Self> {
         if PullRequestAddress::is_one(address) {
             let address = PullRequestAddress::parse(address).ok()?;
-            return Some(Self::new("github", address.repository, Some(address.number)));
+            let project = project_name(&address.repository_url, &address.repository);
+            return Some(Self::new("github", project, Some(address.number)));
         }
         let address = MergeRequestAddress::parse(address).ok()?;
         Some(Self::new("gitlab", address.path(), Some(address.iid())))

@@ -42,12 +42,12 @@ pub(crate) fn run_planned(job: &Job, plan: &Plan, limit_seconds: u64) -> RunStar
 
 /// Reports what the verdict asked of the forge, and what that shows.
 pub(crate) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>, outcome: &PublishOutcome) {
-    if let Some(stance) = outcome.stance {
+    if let Some(applied) = outcome.applied_state {
         sink.record(EventBody::VerdictApplied(VerdictApplied {
             merge_request,
-            wanted: stance.wanted.as_str().to_owned(),
-            shown: stance.shown.map(ReviewState::as_str).map(str::to_owned),
-            mismatch: stance.is_mismatch(),
+            wanted: applied.wanted.as_str().to_owned(),
+            shown: applied.shown.map(ReviewState::as_str).map(str::to_owned),
+            mismatch: applied.is_mismatch(),
         }));
     }
 }

@@ -18,10 +18,10 @@ use conclave_engine::{
     ports::{ForgeError, PublishOutcome},
     publish::summary_within,
     report::{headline, render_code_scanning},
-    review::{ApprovalHold, JudgedFinding, Review},
+    review::{ApprovalHold, JudgedFinding, Meanwhile, Review, StopCause},
     untrusted::{code_span, escape},
 };
-use conclave_forge::{Annotation, CheckEnd, ClientTimeouts, Conclusion, Gate};
+use conclave_forge::{Annotation, Begun, CheckEnd, ClientTimeouts, Conclusion, Gate, Reviewed as Looked};
 use conclave_plugin_github::{CheckSettings, GitHub, GitHubSettings};
 use conclave_shared::{severity::Severity, verdict::Verdict};
 use flate2::{Compression, write::GzEncoder};
@@ -50,6 +50,7 @@ const MAX_ANNOTATIONS: usize = 10;
 /// The report of one run.
 #[derive(Debug)]
 pub(crate) struct WorkflowReport {
+    /// The check on the commit, where the job is of one.
     check: Option<Gate>,
     files: WorkflowFiles,
     comments: CommentsConclude,
@@ -81,42 +82,23 @@ struct Reviewed {
     elsewhere: Vec<Annotation>,
     /// The records of the run.
     directory: Utf8PathBuf,
-    /// Why it could not be posted, if it could not.
+    /// The part that was not posted and why, in Markdown; none where all of it was.
     withheld: Option<String>,
 }
 
 impl WorkflowReport {
-    /// Begins the report of a job of GitHub Actions; none elsewhere.
-    pub(crate) async fn begin(
-        pipeline: &CiEnvironment,
-        arguments: &ReviewArguments,
-        context: &Context,
-    ) -> Option<Self> {
+    /// The report of a job of GitHub Actions; none elsewhere. Nothing is asked yet.
+    pub(crate) fn new(pipeline: &CiEnvironment, arguments: &ReviewArguments, context: &Context) -> Option<Self> {
         let ForgeSettings::GitHub(settings) = &pipeline.forge else {
             return None;
         };
         let files = context.env.workflow_files()?;
         let ends = context.env.last_request();
         let check = check_settings(&arguments.check_name, &files, ends);
-        let begun = match &pipeline.head_sha {
-            Some(head) => GitHub::begin_check(settings, check, head).await.map(Some),
-            None => Ok(None),
-        };
-        let check = match begun {
-            Ok(Some((check, said))) => {
-                if let Some(said) = said {
-                    context.output.warn(said);
-                }
-                Some(check)
-            }
-            Ok(None) => None,
-            Err(error) => {
-                context.output.warn(format!("there is no check run: {error}"));
-                None
-            }
-        };
+        // Where the settings are wrong, the review says so.
+        let check = |head: &String| GitHub::check(settings, check, head).ok();
         Some(Self {
-            check,
+            check: pipeline.head_sha.as_ref().and_then(check),
             files,
             comments: arguments.comments_conclude,
             code_scanning: arguments.upload_sarif.then(|| settings.clone()),
@@ -124,8 +106,32 @@ impl WorkflowReport {
         })
     }
 
-    /// Notes the review, and what became of posting it.
-    pub(crate) fn reviewed(&self, review: &Review, posted: Result<&PublishOutcome, &ForgeError>, directory: &Utf8Path) {
+    /// Begins the check. Returns false where the pull request is not open: then there is nothing to report, and its check stays as it is.
+    pub(crate) async fn begin(&mut self, context: &Context) -> bool {
+        let Some(check) = &self.check else { return true };
+        match check.begin().await {
+            Ok(Begun::NotOpen) => return false,
+            Ok(Begun::Begun(said)) => {
+                if let Some(said) = said {
+                    context.output.warn(said);
+                }
+            }
+            Err(error) => {
+                context.output.warn(format!("there is no check run: {error}"));
+                self.check = None;
+            }
+        }
+        true
+    }
+
+    /// Notes the review, and what became of posting it. `was_denied` is whether nothing of it was posted, because the token may not.
+    pub(crate) fn reviewed(
+        &self,
+        review: &Review,
+        posted: Result<&PublishOutcome, &ForgeError>,
+        directory: &Utf8Path,
+        was_denied: bool,
+    ) {
         let review = posted
             .ok()
             .and_then(|outcome| outcome.amended.as_deref())
@@ -137,12 +143,19 @@ impl WorkflowReport {
         let reviewed = Reviewed {
             url: posted.ok().and_then(|outcome| outcome.url.clone()),
             elsewhere: review
-                .standing()
+                .surviving()
                 .filter(|entry| !is_beside(entry))
                 .map(annotation)
                 .collect(),
             directory: directory.to_owned(),
-            withheld: posted.err().map(ToString::to_string),
+            withheld: posted.err().map(|error| {
+                let what = if was_denied {
+                    "Not posted"
+                } else {
+                    "Not everything was posted"
+                };
+                format!("**{what}:** {}", escape(&error.to_string()).replace('\n', " "))
+            }),
             review: review.clone(),
         };
         self.note(Noted::Reviewed(Box::new(reviewed)));
@@ -177,9 +190,21 @@ impl WorkflowReport {
         *self.noted.lock().unwrap_or_else(PoisonError::into_inner) = noted;
     }
 
-    /// Ends the report. An error means that the gate could not be set.
-    pub(crate) async fn end(&self, result: &Result<Exit, Failure>, context: &Context) -> Result<(), Failure> {
-        let noted = std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Ends the report of a review for this target branch. An error means that the gate could not be set.
+    pub(crate) async fn end(
+        &self,
+        result: &Result<Exit, Failure>,
+        target: Option<&str>,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let mut noted = std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        if let (Noted::Reviewed(reviewed), Some(cause)) = (&mut noted, stopped_by(result)) {
+            // What was not shown to its end does not approve.
+            reviewed.review.add_meanwhile(&Meanwhile {
+                stopped: Some(cause),
+                ..Meanwhile::default()
+            });
+        }
         let end = self.check_end(&noted, result, context);
         let reviewed = match &noted {
             Noted::Reviewed(reviewed) => Some(reviewed.as_ref()),
@@ -220,10 +245,11 @@ impl WorkflowReport {
                 }
             }
         }
-        match &self.check {
-            Some(check) => check.end(head, &end).await.map_err(Failure::from),
-            None => Ok(()),
+        let Some(check) = &self.check else { return Ok(()) };
+        if let Some(other) = check.end(Looked { head, target }, &end).await? {
+            context.output.warn(format!("the check does not pass: {other}"));
         }
+        Ok(())
     }
 
     fn check_end(&self, noted: &Noted, result: &Result<Exit, Failure>, context: &Context) -> CheckEnd {
@@ -233,17 +259,25 @@ impl WorkflowReport {
             summary: title.to_owned(),
             annotations: Vec::new(),
         };
+        let early = match stopped_by(result) {
+            Some(StopCause::OutOfTime) => Some((Conclusion::TimedOut, "Out of time: the review is not complete")),
+            Some(StopCause::Asked) => Some((Conclusion::Cancelled, "The review was stopped before its end")),
+            None => None,
+        };
         match (result, noted) {
-            (Ok(Exit::OutOfTime), _) => short(Conclusion::TimedOut, "Out of time: the review is not complete"),
-            (Ok(Exit::Interrupted | Exit::Terminated), _) => {
-                short(Conclusion::Cancelled, "The review was stopped before its end")
+            (Ok(_), Noted::Reviewed(reviewed)) => {
+                let (conclusion, title) = early.map_or_else(
+                    || (self.conclusion(&reviewed.review), headline(&reviewed.review)),
+                    |(conclusion, title)| (conclusion, title.to_owned()),
+                );
+                CheckEnd {
+                    conclusion,
+                    title,
+                    summary: summary_within(&reviewed.review, MAX_CHECK),
+                    annotations: reviewed.elsewhere.clone(),
+                }
             }
-            (Ok(_), Noted::Reviewed(reviewed)) => CheckEnd {
-                conclusion: self.conclusion(&reviewed.review),
-                title: headline(&reviewed.review),
-                summary: summary_within(&reviewed.review, MAX_CHECK),
-                annotations: reviewed.elsewhere.clone(),
-            },
+            _ if let Some((conclusion, title)) = early => short(conclusion, title),
             (Ok(_), Noted::Skipped(user)) => CheckEnd {
                 // In a code span nothing acts.
                 summary: format!("{} has broken the glass.", code_span(user)),
@@ -291,9 +325,8 @@ impl WorkflowReport {
             || format!("## {}\n\n{}\n", end.title, end.summary),
             |reviewed| summary_within(&reviewed.review, MAX_SUMMARY),
         );
-        if let Some(reason) = reviewed.and_then(|reviewed| reviewed.withheld.as_ref()) {
-            let reason = escape(reason).replace('\n', " ");
-            text = format!("> **Not posted:** {reason}\n\n{text}");
+        if let Some(withheld) = reviewed.and_then(|reviewed| reviewed.withheld.as_ref()) {
+            text = format!("> {withheld}\n\n{text}");
         }
         self.files.write_summary(&text)
     }
@@ -343,9 +376,9 @@ pub(crate) async fn pass_queue(
     let Some(files) = context.env.workflow_files() else {
         return Ok(());
     };
-    let (check, said) =
-        GitHub::begin_check(github, check_settings(name, &files, context.env.last_request()), head).await?;
-    if let Some(said) = said {
+    let settings = check_settings(name, &files, context.env.last_request());
+    let check = GitHub::check(github, settings, head)?;
+    if let Begun::Begun(Some(said)) = check.begin().await? {
         context.output.warn(said);
     }
     let title = "Reviewed in the pull request";
@@ -355,7 +388,21 @@ pub(crate) async fn pass_queue(
         summary: format!("{title}: a merge queue reviews nothing again."),
         annotations: Vec::new(),
     };
-    Ok(check.end(Some(head), &end).await?)
+    let reviewed = Looked {
+        head: Some(head),
+        target: None,
+    };
+    check.end(reviewed, &end).await?;
+    Ok(())
+}
+
+/// The cause that ended a run early, if something did.
+fn stopped_by(result: &Result<Exit, Failure>) -> Option<StopCause> {
+    match result {
+        Ok(Exit::OutOfTime) => Some(StopCause::OutOfTime),
+        Ok(Exit::Interrupted | Exit::Terminated) => Some(StopCause::Asked),
+        _ => None,
+    }
 }
 
 fn check_settings(name: &str, files: &WorkflowFiles, ends: Option<Instant>) -> CheckSettings {

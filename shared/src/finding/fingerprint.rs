@@ -14,6 +14,19 @@ impl Fingerprint {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The fingerprint of another problem of the same kind at the same code, counted from 1, which is this one.
+    #[must_use]
+    pub fn variant(&self, number: usize) -> Self {
+        if number <= 1 {
+            return self.clone();
+        }
+        let mut hash = Sha256::new();
+        hash.update(self.0.as_bytes());
+        hash.update([0]);
+        hash.update(number.to_string().as_bytes());
+        Self(hex::encode(&hash.finalize()[..8]))
+    }
 }
 
 impl std::fmt::Display for Fingerprint {

@@ -5,6 +5,17 @@ use serde_json::Value;
 
 use crate::support::{Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    the_author_settles_no_critical_finding_and_reads_who_can
+    what_settles_one_place_of_a_line_settles_no_other
+    the_target_branch_says_what_the_author_settles
+    an_argument_in_any_language_is_read_by_the_judge
+    break_glass_is_not_for_the_author_unless_the_target_branch_says_so
+    break_glass_counts_as_a_plain_line_only
+    break_glass_is_not_for_forks
+    a_copied_marker_in_a_note_of_ours_counts_for_nothing
+}
+
 /// The flawed change, on a target branch with these settings.
 fn repository(settings: &str) -> Repository {
     let repository = Repository::flawed();
@@ -25,7 +36,6 @@ fn stands(review: &Value) -> bool {
         .any(|entry| entry["fate"] == "kept" && entry["finding"]["category"] == SERIOUS)
 }
 
-#[tokio::test]
 async fn the_author_settles_no_critical_finding_and_reads_who_can() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -62,7 +72,65 @@ async fn the_author_settles_no_critical_finding_and_reads_who_can() {
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
+async fn what_settles_one_place_of_a_line_settles_no_other() {
+    const QUERY: &str = "    return connection.execute(f\"SELECT * FROM users WHERE name = '{name}'\").fetchall()\n";
+    let function = |name: &str| format!("\n\ndef {name}(connection, name):\n{QUERY}");
+    let file = |names: &[&str]| names.iter().map(|name| function(name)).collect::<String>();
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("src/users.py", &file(&["find"]));
+    repository.commit("Find users");
+    let pipeline = Pipeline::new(&repository).await;
+    let job = || pipeline.job(&repository, &[]).anthropic(&provider);
+    job().run().await.expect_code(0);
+    let bob = pipeline.member("bob", AccessLevel::Developer);
+    let first = pipeline.thread_about(SERIOUS);
+    pipeline
+        .gitlab
+        .reply(pipeline.merge_request, bob, &first.id, "won't fix");
+    let review = job().run().await.expect_code(0).review();
+    assert!(!stands(&review), "{review:#}");
+    assert!(pipeline.approved());
+    // The same line in one more function, where the settled one has been.
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.write("src/users.py", &file(&["webhook", "find"]));
+    repository.commit("More ways to find users");
+    pipeline
+        .gitlab
+        .push(pipeline.merge_request.project, repository.path(), "feature");
+    let lines = |review: &Value| {
+        let findings = review["findings"].as_array().expect("findings").iter();
+        let kept = findings.filter(|entry| entry["fate"] == "kept" && entry["finding"]["category"] == SERIOUS);
+        let mut lines: Vec<u64> = kept.map(|entry| entry["finding"]["line"].as_u64().unwrap()).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let threads = || {
+        let threads = pipeline.gitlab.snapshot(pipeline.merge_request).threads;
+        let about = threads
+            .iter()
+            .filter(|thread| thread.notes[0].body.contains("statement"));
+        about.map(|thread| thread.resolved).collect::<Vec<_>>()
+    };
+    for _ in 0..2 {
+        let review = job().run().await.expect_code(0).review();
+        assert_eq!(lines(&review), [4], "{:#}", review["findings"]);
+        assert!(!pipeline.approved());
+        assert_eq!(threads(), [true, false], "each has a thread of its own");
+    }
+    // Without the settled one, the other stays.
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.write("src/users.py", &file(&["webhook"]));
+    repository.commit("By webhook only");
+    pipeline
+        .gitlab
+        .push(pipeline.merge_request.project, repository.path(), "feature");
+    let review = job().run().await.expect_code(0).review();
+    assert_eq!(lines(&review), [4], "{:#}", review["findings"]);
+    assert!(!pipeline.approved());
+    assert_eq!(pipeline.gitlab.violations(), []);
+}
+
 async fn the_target_branch_says_what_the_author_settles() {
     let provider = provider().await;
     for (settings, settled) in [
@@ -82,7 +150,6 @@ async fn the_target_branch_says_what_the_author_settles() {
     }
 }
 
-#[tokio::test]
 async fn an_argument_in_any_language_is_read_by_the_judge() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -105,7 +172,6 @@ async fn an_argument_in_any_language_is_read_by_the_judge() {
     assert!(stands(&review));
 }
 
-#[tokio::test]
 async fn break_glass_is_not_for_the_author_unless_the_target_branch_says_so() {
     let provider = provider().await;
     for (settings, skipped, approved) in [
@@ -139,7 +205,6 @@ async fn break_glass_is_not_for_the_author_unless_the_target_branch_says_so() {
     }
 }
 
-#[tokio::test]
 async fn break_glass_counts_as_a_plain_line_only() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -173,7 +238,6 @@ async fn break_glass_counts_as_a_plain_line_only() {
     assert!(pipeline.approved());
 }
 
-#[tokio::test]
 async fn break_glass_is_not_for_forks() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -196,7 +260,6 @@ async fn break_glass_is_not_for_forks() {
     assert_eq!(pipeline.gitlab.snapshot(from_fork).approved_by, Vec::<String>::new());
 }
 
-#[tokio::test]
 async fn a_copied_marker_in_a_note_of_ours_counts_for_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;

@@ -13,6 +13,14 @@ use nix::{
 use super::stances::{asked, job, push, wait_for};
 use crate::support::{Conclave, Outcome, PROJECT, Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    a_slow_run_takes_in_what_another_run_has_found_meanwhile
+    what_another_run_posts_right_before_the_approval_counts
+    a_stop_before_the_merge_request_is_read_takes_the_approval_back
+    certificates_that_cannot_be_read_take_the_approval_back
+    a_run_that_is_told_to_stop_does_not_approve
+}
+
 /// The only reviewer of a change this small.
 const REVIEWER: &str = "generalist";
 /// So long GitLab takes for each request where a test has to act between two of them.
@@ -85,14 +93,12 @@ fn has_taken_it_in(pipeline: &Pipeline, slow: &Outcome) {
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn a_slow_run_takes_in_what_another_run_has_found_meanwhile() {
     slow_run(Tier::Free, &[], 0).await;
     slow_run(Tier::Free, &["--gate", "block"], 1).await;
     slow_run(Tier::Premium, &["--mode", "gate"], 1).await;
 }
 
-#[tokio::test]
 async fn what_another_run_posts_right_before_the_approval_counts() {
     let (seeing, blind, repository) = (provider().await, blind().await, Repository::flawed());
     let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
@@ -153,7 +159,6 @@ fn by_address(pipeline: &Pipeline, repository: &Repository, arguments: &[&str]) 
     Conclave::new(repository.path(), &all).env("GITLAB_TOKEN", &pipeline.token)
 }
 
-#[tokio::test]
 async fn a_stop_before_the_merge_request_is_read_takes_the_approval_back() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = approved_before(&repository, &provider).await;
@@ -178,7 +183,6 @@ async fn a_stop_before_the_merge_request_is_read_takes_the_approval_back() {
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn certificates_that_cannot_be_read_take_the_approval_back() {
     let (provider, repository) = (provider().await, Repository::clean());
     for (arguments, variable) in [
@@ -204,7 +208,6 @@ async fn certificates_that_cannot_be_read_take_the_approval_back() {
     }
 }
 
-#[tokio::test]
 async fn a_run_that_is_told_to_stop_does_not_approve() {
     let reads_comments = |request: &RequestRecord| request.method == "GET" && request.path.ends_with("/discussions");
     let approved = "✅ Approved";

@@ -6,6 +6,14 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    a_gate_newer_than_the_branch_point_blocks_and_the_account_names_its_commit
+    a_rule_newer_than_the_branch_point_asks_for_a_person
+    settings_that_git_cannot_read_are_an_error_and_never_none
+    rules_in_a_directory_that_git_cannot_read_are_an_error_too
+    a_plan_goes_by_the_newest_settings_too
+}
+
 const SETTINGS: &str = ".conclave.toml";
 
 /// Commits files on `main` and pushes it, while `feature` stays where it branched off. Returns the new tip.
@@ -35,7 +43,6 @@ fn object(repository: &Repository, commit: &str, path: &str) -> PathBuf {
     repository.path().join(".git/objects").join(directory).join(file)
 }
 
-#[tokio::test]
 async fn a_gate_newer_than_the_branch_point_blocks_and_the_account_names_its_commit() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
@@ -57,7 +64,6 @@ async fn a_gate_newer_than_the_branch_point_blocks_and_the_account_names_its_com
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn a_rule_newer_than_the_branch_point_asks_for_a_person() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -78,7 +84,6 @@ async fn a_rule_newer_than_the_branch_point_asks_for_a_person() {
     assert!(!pipeline.approved(), "{}", outcome.stderr);
 }
 
-#[tokio::test]
 async fn settings_that_git_cannot_read_are_an_error_and_never_none() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -95,7 +100,6 @@ async fn settings_that_git_cannot_read_are_an_error_and_never_none() {
     assert!(notes.contains("approval was taken back"), "{notes}");
 }
 
-#[tokio::test]
 async fn rules_in_a_directory_that_git_cannot_read_are_an_error_too() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -112,7 +116,6 @@ async fn rules_in_a_directory_that_git_cannot_read_are_an_error_too() {
     assert!(!pipeline.approved(), "what nobody could read approves nothing");
 }
 
-#[tokio::test]
 async fn a_plan_goes_by_the_newest_settings_too() {
     let repository = Repository::clean();
     let pipeline = Pipeline::new(&repository).await;

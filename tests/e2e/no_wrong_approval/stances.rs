@@ -12,6 +12,13 @@ use nix::{
 use crate::support::{Conclave, Pipeline, Repository, provider};
 pub(super) use scene::{asked, wait_for};
 
+on_both_runtimes! {
+    settings_that_change_during_the_review_withhold_the_approval_and_are_named
+    a_target_branch_that_goes_on_with_the_same_settings_is_approved
+    a_job_that_a_push_has_cancelled_leaves_everything_to_the_newer_run
+    an_approval_of_an_older_commit_goes_before_the_next_review_begins
+}
+
 pub(super) fn job(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvider) -> Conclave {
     pipeline.job(repository, &[]).anthropic(provider)
 }
@@ -26,7 +33,6 @@ pub(super) fn push(pipeline: &Pipeline, repository: &Repository, branch: &str, p
     pipeline.gitlab.push(project, repository.path(), branch);
 }
 
-#[tokio::test]
 async fn settings_that_change_during_the_review_withhold_the_approval_and_are_named() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -58,7 +64,6 @@ async fn settings_that_change_during_the_review_withhold_the_approval_and_are_na
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn a_target_branch_that_goes_on_with_the_same_settings_is_approved() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -73,7 +78,6 @@ async fn a_target_branch_that_goes_on_with_the_same_settings_is_approved() {
     assert!(pipeline.approved());
 }
 
-#[tokio::test]
 async fn a_job_that_a_push_has_cancelled_leaves_everything_to_the_newer_run() {
     let (provider, slow, repository) = (provider().await, provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
@@ -103,7 +107,6 @@ async fn a_job_that_a_push_has_cancelled_leaves_everything_to_the_newer_run() {
     assert!(outcome.stderr.contains("there is a newer commit"), "{}", outcome.stderr);
 }
 
-#[tokio::test]
 async fn an_approval_of_an_older_commit_goes_before_the_next_review_begins() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;

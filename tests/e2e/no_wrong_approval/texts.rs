@@ -6,6 +6,12 @@ use serde_json::json;
 
 use crate::support::{Conclave, Outcome, Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    nothing_hostile_acts_on_a_log_or_begins_a_line_of_it
+    nothing_that_is_posted_refers_to_anything
+    the_section_mark_is_new_for_every_head_leaves_no_run_and_is_a_finding_elsewhere
+}
+
 /// The installation's secret, so that marks are the same in two runs.
 const SECRET: &str = "installation-secret-of-this-test";
 
@@ -92,7 +98,6 @@ fn hostile() -> Repository {
     repository
 }
 
-#[tokio::test]
 async fn nothing_hostile_acts_on_a_log_or_begins_a_line_of_it() {
     let (provider, repository) = (provider().await, hostile());
     say(&provider, HOSTILE);
@@ -140,7 +145,6 @@ async fn nothing_hostile_acts_on_a_log_or_begins_a_line_of_it() {
     }
 }
 
-#[tokio::test]
 async fn nothing_that_is_posted_refers_to_anything() {
     let (provider, repository) = (provider().await, Repository::flawed());
     say(&provider, REFERENCES);
@@ -212,7 +216,6 @@ async fn run(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedPr
         .await
 }
 
-#[tokio::test]
 async fn the_section_mark_is_new_for_every_head_leaves_no_run_and_is_a_finding_elsewhere() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;

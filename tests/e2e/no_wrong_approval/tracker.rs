@@ -6,6 +6,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, PROJECT, Pipeline, Repository, Workers, provider};
 
+on_both_runtimes! {
+    whoever_has_stolen_an_ingest_token_teaches_no_review_anything
+    a_job_proves_its_project_with_its_own_token_and_an_old_client_teaches_nothing
+    opening_a_log_in_link_makes_no_session
+}
+
 /// A critical finding of the flawed branch.
 const CATEGORY: &str = "sql-injection";
 
@@ -54,7 +60,6 @@ fn job(pipeline: &Pipeline, repository: &Repository, of: MergeRequestRef, tracke
         .env("CONCLAVE_TRACKER_URL", tracker)
 }
 
-#[tokio::test]
 async fn whoever_has_stolen_an_ingest_token_teaches_no_review_anything() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;
@@ -112,7 +117,6 @@ async fn turned_down(pipeline: &Pipeline, of: MergeRequestRef, member: UserId, j
     job().run().await.expect_code(0)
 }
 
-#[tokio::test]
 async fn a_job_proves_its_project_with_its_own_token_and_an_old_client_teaches_nothing() {
     let (provider, mut workers) = (provider().await, Workers::tracker().await);
     let repository = Repository::new();
@@ -187,7 +191,6 @@ async fn a_job_proves_its_project_with_its_own_token_and_an_old_client_teaches_n
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
-#[tokio::test]
 async fn opening_a_log_in_link_makes_no_session() {
     const TOKEN: &str = "token-of-a-person";
     let workers = Workers::tracker_with(&format!("DASHBOARD_TOKENS={TOKEN}")).await;

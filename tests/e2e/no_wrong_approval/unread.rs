@@ -8,6 +8,16 @@ use serde_json::Value;
 
 use crate::support::{Outcome, Pipeline, Repository, provider};
 
+on_both_runtimes! {
+    binary_data_that_may_be_code_is_a_gap_and_a_picture_is_none
+    text_in_wide_characters_is_reviewed
+    what_a_checkout_makes_something_else_of_is_a_gap
+    a_dependency_that_moves_or_changes_under_its_version_holds_the_approval_back
+    noise_that_runs_is_read_by_nobody_and_not_approved
+    a_change_that_is_all_noise_says_what_nobody_read
+    renames_and_modes_have_to_be_opened_by_a_reviewer
+}
+
 /// A picture of one pixel, as far as anything looks at it.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0";
 
@@ -63,7 +73,6 @@ fn held(review: &Value, cause: &str) -> Vec<String> {
     places.map(|place| place.as_str().unwrap().to_owned()).collect()
 }
 
-#[tokio::test]
 async fn binary_data_that_may_be_code_is_a_gap_and_a_picture_is_none() {
     let repository = branch(
         |_| {},
@@ -100,7 +109,6 @@ fn utf16(text: &str) -> Vec<u8> {
         .collect()
 }
 
-#[tokio::test]
 async fn text_in_wide_characters_is_reviewed() {
     const FLAWED: &str = "import sqlite3
 
@@ -135,7 +143,6 @@ def find(connection, name):
     assert_eq!(places, [("src/old.py", 5), ("src/users.py", 5)], "{}", outcome.stdout);
 }
 
-#[tokio::test]
 async fn what_a_checkout_makes_something_else_of_is_a_gap() {
     const POINTER: &str = "version https://git-lfs.github.com/spec/v1
 oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393
@@ -177,7 +184,6 @@ source = \"registry+https://github.com/rust-lang/crates.io-index\"
 checksum = \"aaaa\"
 ";
 
-#[tokio::test]
 async fn a_dependency_that_moves_or_changes_under_its_version_holds_the_approval_back() {
     for (from, to, place) in [
         ("rust-lang/crates.io-index", "evil/index", "Cargo.lock:6"),
@@ -229,7 +235,6 @@ const NOISE: [&str; 4] = [
     "vendor/x/evil.php",
 ];
 
-#[tokio::test]
 async fn noise_that_runs_is_read_by_nobody_and_not_approved() {
     let repository = branch(|_| {}, noise);
     let (provider, pipeline) = (provider().await, Pipeline::new(&repository).await);
@@ -260,7 +265,6 @@ async fn noise_that_runs_is_read_by_nobody_and_not_approved() {
     assert!(!self::review(&branch(|_| {}, own)).await.1, "nobody trusts himself");
 }
 
-#[tokio::test]
 async fn a_change_that_is_all_noise_says_what_nobody_read() {
     let repository = branch(|_| {}, |_| {});
     let (provider, pipeline) = (provider().await, Pipeline::new(&repository).await);
@@ -310,7 +314,6 @@ fn moves() -> Repository {
     repository
 }
 
-#[tokio::test]
 async fn renames_and_modes_have_to_be_opened_by_a_reviewer() {
     let repository = moves();
     let (provider, pipeline) = (provider().await, Pipeline::new(&repository).await);

@@ -12,6 +12,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
+use super::runtimes::AgentRuntime;
+
 /// The key that the stand-in for the model provider asks for. In no place but conclave may it ever be seen.
 pub(crate) const PROVIDER_KEY: &str = "provider-key-that-nobody-may-see";
 /// A review takes seconds; on a busy machine minutes. Longer than this it hangs.
@@ -183,7 +185,6 @@ impl Conclave {
     fn of(mut command: Command, directory: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("tmp")).unwrap();
-        let brief = brief_opencode(home.path());
         let output = home.path().join("run");
         command
             .current_dir(directory)
@@ -191,13 +192,12 @@ impl Conclave {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", home.path())
             .env("TMPDIR", home.path().join("tmp"))
-            .env("CONCLAVE_OPENCODE", brief)
-            .env("CONCLAVE_SANDBOX_PROGRAMS", opencode())
             .env("CONCLAVE_OUTPUT", &output)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
+        command.envs(AgentRuntime::current().variables(home.path()));
         Self { command, home, output }
     }
 

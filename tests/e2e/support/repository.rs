@@ -76,7 +76,7 @@ impl Repository {
         self.directory.path()
     }
 
-    pub(crate) fn write(&self, path: &str, content: &str) {
+    pub(crate) fn write(&self, path: &str, content: &(impl AsRef<[u8]> + ?Sized)) {
         let path = self.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();

@@ -8,7 +8,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-use super::repository_root;
+use super::{Conclave, repository_root};
 
 /// Time that they may take, on a machine that does a lot else.
 const STARTUP: Duration = Duration::from_mins(3);
@@ -28,6 +28,8 @@ impl Workers {
     pub(crate) const INGEST_TOKEN: &str = "ingest-token-of-the-test";
     pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-test";
     pub(crate) const OPERATOR_TOKEN: &str = "operator-token-of-the-test";
+    /// The audience that both Workers ask for.
+    pub(crate) const AUDIENCE: &str = "https://config.example.com";
     /// The installation's secret, as the tracker has it.
     pub(crate) const SECRET: &str = "secret-of-the-installation-of-the-test";
 
@@ -60,7 +62,7 @@ impl Workers {
             .args(arguments)
             .args(["--reader-tokens", Self::READER_TOKEN])
             .args(["--admin-tokens", &format!("ada:{}", Self::ADMIN_TOKEN)])
-            .args(["--job-projects", "**"])
+            .args(["--job-projects", "**,127.0.0.1:**"])
             .args(["--secret", Self::SECRET])
             .args(["--ingest-tokens", Self::INGEST_TOKEN])
             .args(["--metrics-tokens", Self::METRICS_TOKEN])
@@ -118,6 +120,27 @@ impl Workers {
             assert!(start.elapsed() < STARTUP, "it never came into force: {config:#}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// A job of GitHub with `id-token: write`, whose tokens the Workers take; each for so many seconds, or for the usual time.
+    pub(crate) async fn actions_job(&mut self, repository: &str, seconds: Option<u32>, call: Conclave) -> Conclave {
+        let seconds = seconds.map(|seconds| seconds.to_string()).unwrap_or_default();
+        let job = self
+            .command(format!("actions-job {repository} {seconds}").trim_end())
+            .await;
+        let text = |name: &str| job[name].as_str().expect("a text").to_owned();
+        call.env("ACTIONS_ID_TOKEN_REQUEST_URL", text("url"))
+            .env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", text("token"))
+            .env("CONCLAVE_OIDC_AUDIENCE", Self::AUDIENCE)
+            .env("CONCLAVE_CONFIG_URL", &self.config_url)
+            .env("CONCLAVE_TRACKER_URL", &self.tracker_url)
+    }
+
+    /// The number of tokens that jobs of GitHub asked for.
+    pub(crate) async fn actions_given(&mut self) -> u64 {
+        let answer = self.command("actions-given").await;
+        assert_eq!(answer["violations"], serde_json::json!([]));
+        answer["given"].as_u64().expect("a number")
     }
 
     /// What GitLab gives to a job of a project as its own token.

@@ -9,12 +9,8 @@ use worker::Url;
 
 use crate::Outcome;
 
-/// The token taken apart, once its signature fits a key that is published at `keys`. Nothing else of it is believed yet.
-pub async fn signed(token: &str, keys: &Url) -> Outcome<Result<UnverifiedToken, OidcError>> {
-    let unverified = match UnverifiedToken::parse(token) {
-        Ok(unverified) => unverified,
-        Err(error) => return Ok(Err(error)),
-    };
+/// The token, once its signature fits a key that is published at `keys`. Nothing else of it is believed yet.
+pub async fn signed(unverified: UnverifiedToken, keys: &Url) -> Outcome<Result<UnverifiedToken, OidcError>> {
     let Some(key) = keys::find(keys, unverified.key_id.as_deref()).await? else {
         return Ok(Err(OidcError::UnknownKey));
     };

@@ -98,7 +98,9 @@ pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
         );
     }
     let remedy = match error {
-        OidcError::Audience(_) => "; set `aud` of the job's `id_tokens` to it",
+        OidcError::Audience(_) => {
+            "; set `aud` of the job's `id_tokens`, or CONCLAVE_OIDC_AUDIENCE in a job of GitHub, to it"
+        }
         _ => "",
     };
     Problem::new(

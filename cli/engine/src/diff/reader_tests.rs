@@ -218,7 +218,7 @@ fn a_path_that_no_checkout_can_have_costs_the_one_file_and_not_the_review() {
 }
 
 #[test]
-fn paths_that_are_no_utf_8_stay_apart_and_a_path_that_comes_twice_is_not_trusted() {
+fn paths_that_are_no_utf_8_stay_apart_and_are_not_read_and_a_path_that_comes_twice_is_not_trusted() {
     let mut records = modified("caf?.txt");
     let at = records.iter().position(|byte| *byte == b'?').expect("there");
     records[at] = 0xE9;
@@ -226,7 +226,7 @@ fn paths_that_are_no_utf_8_stay_apart_and_a_path_that_comes_twice_is_not_trusted
     let (diff, _) = read(&output(&[records, modified("a"), modified("a")], &one.repeat(3))).expect("readable");
     assert_eq!(diff.files[0].path, "caf\\351.txt");
     let unread: Vec<_> = diff.files.iter().map(|file| file.unread).collect();
-    assert_eq!(unread, [None, None, Some(Unread::Path)]);
+    assert_eq!(unread, [Some(Unread::Path), None, Some(Unread::Path)]);
 }
 
 #[test]

@@ -80,7 +80,9 @@ impl RecordReader {
             };
         };
         let path = display(&field[..field.len().min(MAX_PATH)]);
-        open.record.usable &= !cut && stays_inside(&field);
+        // A file whose name is not text cannot be opened by it, and nothing that is said of it can be checked.
+        let is_text = open.paths_left == 2 || std::str::from_utf8(&field).is_ok();
+        open.record.usable &= !cut && stays_inside(&field) && is_text;
         if open.paths_left == 2 {
             open.record.old_path = path;
             open.paths_left = 1;

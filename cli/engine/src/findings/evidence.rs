@@ -13,7 +13,7 @@ use super::{
     RawFinding, doubts,
     locate::{Place, locate, nearest},
     scan::unescape,
-    written::{category_of, confidence, normalise_path, parse_line, path_of, resolved, shorten},
+    written::{category_of, claims_injection, confidence, normalise_path, parse_line, path_of, resolved, shorten},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
@@ -50,12 +50,16 @@ pub struct Hallucinated {
     pub nearest: Vec<(u32, String)>,
     /// The rule in force that it cites.
     pub rule: Option<String>,
+    /// True if it cites no rule, or several, though it has to cite one: how severe it is cannot be known.
+    pub unruled: bool,
 }
 
 impl Hallucinated {
-    /// Returns whether it would block an approval if it were proved. An unknown or missing severity counts as the highest.
+    /// Returns whether it would block an approval if it were proved. An unknown or missing severity, or rule, counts as the
+    /// highest.
     pub fn is_serious(&self) -> bool {
-        Severity::parse_lenient(&self.severity).is_none_or(|severity| severity == Severity::Critical)
+        self.unruled
+            || Severity::parse_lenient(&self.severity).is_none_or(|severity| severity == Severity::Critical)
             || self.is_injection()
     }
 
@@ -125,7 +129,7 @@ pub fn check(
 /// Returns the record of a refused finding.
 fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal: Refusal) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
-    let category = raw.get("category").map_or_else(|| "other".to_owned(), category_of);
+    let category = category_in(raw);
     let rule = rules.zip(raw.get("rule")).and_then(|(rules, id)| rules.find(id));
     // The rule decides how severe a breach is, also of one that its reviewer could not show.
     let by_rule = rule
@@ -150,6 +154,11 @@ fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal:
             ..lost
         },
         Refusal::Hallucinated(reason) => Hallucinated { reason, ..lost },
+        Refusal::Unruled(reason) => Hallucinated {
+            reason,
+            unruled: true,
+            ..lost
+        },
         Refusal::Misquoted(reason, nearest) => Hallucinated {
             reason,
             nearest,
@@ -159,9 +168,19 @@ fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal:
     }
 }
 
+/// The category of a finding. One whose claim speaks of an attempt to steer the review is about that, whatever it is called.
+fn category_in(raw: &RawFinding) -> String {
+    if raw.get("claim").is_some_and(claims_injection) {
+        return Finding::PROMPT_INJECTION.to_owned();
+    }
+    raw.get("category").map_or_else(|| "other".to_owned(), category_of)
+}
+
 enum Refusal {
     Unreadable(String),
     Hallucinated(String),
+    /// It breaks no rule that is known.
+    Unruled(String),
     /// With the lines that are most like the quote.
     Misquoted(String, Vec<(u32, String)>),
 }
@@ -191,7 +210,7 @@ fn check_one(
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
         .ok_or_else(|| Refusal::Unreadable("it has no <evidence>".into()))?;
-    let category = raw.get("category").map_or_else(|| "other".to_owned(), category_of);
+    let category = category_in(raw);
     let is_poor = is_about_poor_instructions(reviewer, &path, &category);
     // Hostile text in a title or a comment stands in the context file, which is not part of the diff.
     let file = files.get(path.as_str()).copied();
@@ -322,14 +341,24 @@ fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> b
     Some((plain, place))
 }
 
-/// The rule that the finding cites. One that does not exist, or is for other files, is invented like code that does not
-/// exist.
+/// The rule that the finding cites. One that is for other files is invented like code that does not exist.
 fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r RuleInForce, Refusal> {
-    let id = raw.get("rule").filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| Refusal::Hallucinated("it cites no rule".into()))?;
-    let rule = rules
-        .find(id)
-        .ok_or_else(|| Refusal::Hallucinated(format!("there is no rule `{}`", shorten(id))))?;
+    let written = raw.get("rule").filter(|id| !id.is_empty());
+    let written = written.ok_or_else(|| Refusal::Unruled("it cites no rule; give the id of the rule".into()))?;
+    let rule = match rules.named(written)[..] {
+        [rule] => rule,
+        [] => {
+            let fault = format!(
+                "there is no rule `{}`; give the id of the rule as it is listed",
+                shorten(written)
+            );
+            return Err(Refusal::Unruled(fault));
+        }
+        _ => {
+            let fault = format!("`{}` are several rules; give one finding for each", shorten(written));
+            return Err(Refusal::Unruled(fault));
+        }
+    };
     if rule.files.contains(path) {
         return Ok(rule);
     }

@@ -31,7 +31,7 @@ fn checked(fields: &str) -> Checked {
          </finding></findings>"
     );
     let reviewer = ReviewerName::new("correctness").expect("a name");
-    check(&reviewer, &scan(&answer).findings, &[file()], None, &mut OneFile)
+    check(&reviewer, &scan(&answer, &[]).findings, &[file()], None, &mut OneFile)
 }
 
 const LINK: &str = "https://rules.example.com/cfg-001";
@@ -52,7 +52,7 @@ fn checked_by_rule(most: Option<Severity>, files: &[&str], fields: &str) -> Chec
     let reviewer = ReviewerName::new("codex").expect("a name");
     check(
         &reviewer,
-        &scan(&answer).findings,
+        &scan(&answer, &[]).findings,
         &[file()],
         Some(&rules),
         &mut OneFile,
@@ -157,21 +157,58 @@ fn a_finding_of_codex_cites_its_rule_with_the_rules_own_link() {
 }
 
 #[test]
-fn a_rule_that_does_not_exist_or_is_for_other_files_is_invented_like_code() {
-    for (files, fields, reason) in [
-        (&["src/config.py"], "", "it cites no rule"),
-        (&["src/config.py"], "<rule> </rule>", "it cites no rule"),
-        (&["src/config.py"], "<rule>CFG-002</rule>", "there is no rule `CFG-002`"),
-        (
-            &["src/other.py"],
-            "<rule>CFG-001</rule>",
-            "the rule CFG-001 is not for src/config.py",
-        ),
+fn a_rule_is_known_in_every_spelling_of_its_id() {
+    for rule in [
+        "CFG-001",
+        "[CFG-001]",
+        "CFG-001.",
+        "CFG-001: settings",
+        "rule CFG-001",
+        "Rule: **cfg 001**",
+        "CFG 001",
+        "CFG_001",
+        "CFG001",
+        "CFG\u{2011}001",
+        "\u{ff23}FG\u{2212}001",
+        "CFG-001, CFG-001",
+        "https://rules.example.org/#CFG-001",
+        LINK,
     ] {
-        let checked = checked_by_rule(None, files, fields);
-        assert!(checked.findings.is_empty() && checked.faults.is_empty(), "{fields}");
-        assert_eq!(checked.hallucinated[0].reason, reason);
+        let checked = checked_by_rule(None, &["src/config.py"], &format!("<rule>{rule}</rule>"));
+        let cited: Vec<_> = checked
+            .findings
+            .iter()
+            .filter_map(|finding| finding.rule.as_ref())
+            .collect();
+        assert_eq!(cited.len(), 1, "{rule}: {checked:?}");
+        assert_eq!(cited[0].id, "CFG-001", "{rule}");
     }
+}
+
+#[test]
+fn a_breach_of_no_known_rule_is_asked_for_again_and_holds_the_approval() {
+    for (fields, reason) in [
+        ("", "it cites no rule"),
+        ("<rule> </rule>", "it cites no rule"),
+        ("<rule>CFG-002</rule>", "there is no rule `CFG-002`"),
+        ("<rule>CFG-0011</rule>", "there is no rule `CFG-0011`"),
+    ] {
+        let checked = checked_by_rule(None, &["src/config.py"], fields);
+        assert!(checked.findings.is_empty() && checked.faults.is_empty(), "{fields}");
+        let lost = &checked.hallucinated[0];
+        assert!(lost.reason.starts_with(reason), "{}", lost.reason);
+        assert!(lost.unruled && lost.is_serious() && lost.can_be_repaired(), "{fields}");
+    }
+}
+
+#[test]
+fn a_rule_for_other_files_is_invented_like_code() {
+    let checked = checked_by_rule(None, &["src/other.py"], "<rule>CFG-001</rule>");
+    assert!(checked.findings.is_empty() && checked.faults.is_empty());
+    assert_eq!(
+        checked.hallucinated[0].reason,
+        "the rule CFG-001 is not for src/config.py"
+    );
 }
 
 #[test]
@@ -198,7 +235,7 @@ fn words_that_steer_the_review_are_reported_without_a_rule() {
     let rules = RuleBook::default();
     let checked = check(
         &reviewer,
-        &scan(&answer).findings,
+        &scan(&answer, &[]).findings,
         &[file()],
         Some(&rules),
         &mut OneFile,
@@ -219,7 +256,13 @@ fn the_identity_stays_over_other_words_moved_lines_and_more_or_less_of_the_line(
         }
         let answer = format!("<findings><finding><severity>warning</severity>{answer}</finding></findings>");
         let reviewer = ReviewerName::new("correctness").expect("a name");
-        let checked = check(&reviewer, &scan(&answer).findings, &[file()], None, &mut Moved(source));
+        let checked = check(
+            &reviewer,
+            &scan(&answer, &[]).findings,
+            &[file()],
+            None,
+            &mut Moved(source),
+        );
         checked.findings[0].fingerprint.clone()
     };
     let one = print(
@@ -257,7 +300,13 @@ fn an_answer_that_was_escaped_is_read_as_it_was_meant() {
     let answer = "<findings><finding><severity>warning</severity><file>src/config.py</file><line>1</line>\
                   <claim>a &lt; b is wrong.</claim><evidence>if a &lt; b &amp;&amp; c:</evidence></finding></findings>";
     let reviewer = ReviewerName::new("correctness").expect("a name");
-    let checked = check(&reviewer, &scan(answer).findings, &[file()], None, &mut Escaped(source));
+    let checked = check(
+        &reviewer,
+        &scan(answer, &[]).findings,
+        &[file()],
+        None,
+        &mut Escaped(source),
+    );
     assert_eq!(checked.findings[0].claim, "a < b is wrong.");
     assert_eq!(checked.findings[0].evidence, "if a < b && c:");
 }
@@ -269,7 +318,7 @@ fn signs_in_the_code_give_reason_for_doubt() {
         file.lines = crate::diff::LineMap::of_added(added.iter().copied());
         let answer = format!("<findings><finding><severity>warning</severity>{fields}</finding></findings>");
         let reviewer = ReviewerName::new("correctness").expect("a name");
-        let checked = check(&reviewer, &scan(&answer).findings, &[file], None, &mut OneFile);
+        let checked = check(&reviewer, &scan(&answer, &[]).findings, &[file], None, &mut OneFile);
         checked.findings[0].doubts.clone()
     };
     let claim = "<claim>It raises.</claim>";

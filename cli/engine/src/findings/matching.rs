@@ -38,6 +38,11 @@ pub fn claim_overlap(one: &str, other: &str) -> f64 {
     share(&words(one), &words(other))
 }
 
+/// Returns whether two reports of one place say nearly the same, so that a program may take them for one.
+pub fn claims_agree(one: &str, other: &str) -> bool {
+    one == other || claim_overlap(one, other) >= SURE
+}
+
 /// A finding joins a group by its likeness to all of it, so that no chain of half-alike claims becomes one problem.
 fn groups(findings: &[Finding], border: f64, one_place: impl Fn(&Finding, &Finding) -> bool) -> Vec<Vec<usize>> {
     let claims: Vec<BTreeSet<String>> = findings.iter().map(|finding| words(&finding.claim)).collect();

@@ -113,7 +113,7 @@ fn line() -> impl Strategy<Value = String> {
 /// What went wrong, if a finding is neither read with its quote nor the answer faulty.
 fn lost(style: Style, source: &str, quotes: &[String], late: bool) -> Option<String> {
     let text = answer(style, quotes, late);
-    let scanned = scan(&text);
+    let scanned = scan(&text, &[]);
     let reviewer = ReviewerName::new("security").expect("a name");
     let file = FileDiff {
         old_path: PATH.into(),
@@ -183,7 +183,7 @@ fn a_file_of_answers_does_not_make_every_quote_ambiguous() {
         ..FileDiff::default()
     };
     let text = answer(Style::Lines, &["after = 2".to_owned()], true);
-    let scanned = scan(&text);
+    let scanned = scan(&text, &[]);
     let checked = check(
         &reviewer,
         &scanned.findings,

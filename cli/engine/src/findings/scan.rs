@@ -38,6 +38,13 @@ impl ScanOutcome {
     }
 }
 
+/// Nothing but an empty answer approves, so it has to be one beyond doubt: among words it may be a quotation of the task, or
+/// what the words behind it take back.
+const EMPTY_AMONG_WORDS: &str =
+    "the empty answer stands among other words; it has to stand on lines of its own, as the last thing of the message";
+/// Fault of an empty answer beside which a problem may stand.
+const TOLD_BESIDE: &str = "the message has no findings, and yet names a file, a line or a problem beside them; give each problem as a \
+    <finding>, or <findings></findings> alone, without any other words";
 /// A block of findings that was opened and never closed.
 const BLOCK_CUT: &str = "the <findings> block is cut off";
 /// Fields that hold code.
@@ -52,8 +59,9 @@ const MAX_ANSWER: usize = 300_000;
 ///
 /// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
 /// those before it hold, because models think aloud before they answer; what it leaves out is kept, and a fault. A mere
-/// mention of the tag is no block.
-pub fn scan(answer: &str) -> ScanOutcome {
+/// mention of the tag does not count as a block. An empty block is accepted only if nothing else in the message looks like a
+/// report. `paths` are the paths of the changed files.
+pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     if answer.trim().is_empty() {
         return ScanOutcome::fault("the answer is empty");
     }
@@ -74,10 +82,16 @@ pub fn scan(answer: &str) -> ScanOutcome {
     });
     let contradictions: Vec<String> = contradictions.collect();
     outcome.faults.extend(contradictions);
-    if outcome.faults.is_empty() {
+    if outcome.faults.is_empty() && outcome.findings.is_empty() {
+        let contradicts = traces::contradicts_nothing_found(answer, paths);
+        if contradicts || traces::may_be_report(answer, paths) {
+            outcome.faults.push(TOLD_BESIDE.to_owned());
+        }
+        outcome.lost = usize::from(contradicts);
+    } else if outcome.faults.is_empty() {
         outcome.lost = 0;
     } else if outcome.findings.is_empty() {
-        let reported = usize::from(traces::is_report(answer));
+        let reported = usize::from(traces::is_report(answer, paths));
         outcome.lost = outcome.lost.max(traces::count(answer)).max(reported);
     }
     outcome
@@ -131,13 +145,18 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     outcome.faults.splice(0..0, reading.faults);
     let mut outside = String::new();
     let mut position = 0;
+    let mut is_last = true;
     for (start, end) in reading.spans {
         outside.push_str(&answer[position..start]);
         position = end;
+        is_last = stands_alone_at_the_end(answer, start, end);
     }
     let rest = &answer[position..];
     outside.push_str(rest);
     outcome.lost = traces::count(&outside);
+    if !is_last && outcome.findings.is_empty() {
+        outcome.faults.push(EMPTY_AMONG_WORDS.to_owned());
+    }
     if is_begun_anew(rest) {
         outcome.faults.push(BLOCK_CUT.to_owned());
     } else if has_traces(&outside) {
@@ -146,6 +165,16 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
             .push("what looks like a finding stands outside of the <findings> block".to_owned());
     }
     Some(outcome)
+}
+
+/// Returns whether a part of an answer has lines of its own, and nothing behind it. Backticks are a fence around it.
+fn stands_alone_at_the_end(answer: &str, start: usize, end: usize) -> bool {
+    let is_blank = |text: &str| {
+        text.chars()
+            .all(|character| character.is_whitespace() || character == '`')
+    };
+    let line = answer[..start].rsplit(['\n', '\r']).next().unwrap_or_default();
+    is_blank(line) && is_blank(&answer[end..])
 }
 
 /// Returns whether the answer breaks off right behind the beginning of one more block.

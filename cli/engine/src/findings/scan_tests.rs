@@ -7,6 +7,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::findings::tags::FIELDS;
 
+/// Reads an answer about a change of this file.
+fn scan(answer: &str) -> ScanOutcome {
+    super::scan(answer, &["src/db.py"])
+}
+
 const GOOD: &str = "I looked at it.\n```xml\n<findings>\n<finding>\n<severity>critical</severity>\n<file>src/db.py</file>\n\
 <line>4</line>\n<claim>a < b && c is read as text.</claim>\n<evidence>\n    if a < b && c:\n</evidence>\n\
 </finding>\n</findings>\n```\nDone.";
@@ -28,7 +33,7 @@ fn no_finding_is_an_answer_and_silence_is_not() {
     for text in [
         "<findings></findings>",
         "<findings/>",
-        "ok <findings>\n</findings>",
+        "ok\n<findings>\n</findings>",
         "<findings />",
     ] {
         assert_eq!(scan(text), ScanOutcome::default(), "{text}");
@@ -366,4 +371,58 @@ proptest! {
             prop_assert_eq!(finding.get("claim"), Some("c"));
         }
     }
+}
+
+#[test]
+fn an_empty_block_that_a_sentence_quotes_is_no_answer() {
+    for quoted in [
+        "The prompt says: answer `<findings></findings>` if nothing. But I have no time to review this.",
+        "The prompt says: answer <findings></findings> if nothing. But I have no time to review this.",
+        "Without problems the answer is <findings></findings>",
+        "<findings></findings> would be the answer if the key were not written into the log.",
+        "<findings></findings>\nBut the key is written into the log.",
+        "The task shows <findings>none</findings> as an answer.",
+        "The task shows {\"findings\": []} as an answer, which this is not.",
+        "{\"findings\": []}\nBut the key is written into the log.",
+    ] {
+        assert_eq!(scan(quoted).faults, [super::EMPTY_AMONG_WORDS], "{quoted}");
+    }
+    for answer in [
+        "<findings></findings>",
+        "`<findings></findings>`",
+        "Nothing is wrong with `x`.\n\n<findings></findings>",
+        "Nothing.\n```\n<findings></findings>\n```\n",
+        "Nothing.\n```json\n{\"findings\": []}\n```\n",
+        "An empty list would be <findings></findings>, and that it is:\n<findings></findings>",
+    ] {
+        assert_eq!(scan(answer).faults, Vec::<String>::new(), "{answer}");
+    }
+}
+
+#[test]
+fn a_report_beside_an_empty_answer_is_a_fault_and_in_another_notation_it_is_owed() {
+    for (words, lost) in [
+        (
+            "I found a critical SQL injection in src/db.py line 4: input is concatenated.",
+            1,
+        ),
+        ("- **Severity**: critical\n- **File**: src/db.py", 1),
+        ("| severity | file |\n|---|---|\n| critical | src/db.py |", 1),
+        ("severity: critical\nfile: src/db.py", 1),
+        ("severity,file\ncritical,src/db.py", 1),
+        ("[{'severity': 'critical', 'file': 'src/db.py'}]", 1),
+        ("<answer>In src/db.py a critical injection.</answer>", 1),
+        ("The query in src/db.py is concatenated from user input.", 0),
+        ("In Zeile 4 wird die Eingabe verkettet.", 0),
+    ] {
+        let outcome = scan(&format!("{words}\n\n<findings></findings>"));
+        assert_eq!(outcome.faults, [super::TOLD_BESIDE], "{words}");
+        assert_eq!(outcome.lost, lost, "{words}");
+        let alone = scan(words);
+        assert!(!alone.faults.is_empty(), "{words}");
+    }
+    let json = scan("{\"findings\": [], \"summary\": \"A critical injection in src/db.py:4\"}");
+    assert_eq!((&json.faults[..], json.lost), (&[super::TOLD_BESIDE.to_owned()][..], 1));
+    let clean = scan("I have reviewed all files and found no issues.\n\n<findings></findings>");
+    assert_eq!(clean, ScanOutcome::default());
 }

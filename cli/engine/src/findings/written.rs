@@ -69,20 +69,149 @@ pub(super) fn confidence(written: Option<&str>) -> f64 {
 /// A category as it is recorded: words joined by hyphens, and one spelling for attempts to steer the review, which rules
 /// go by.
 pub(super) fn category_of(written: &str) -> String {
-    let category = kebab(written);
-    if is_injection(&category) {
+    if is_injection(written) {
         Finding::PROMPT_INJECTION.to_owned()
     } else {
-        category
+        kebab(written)
     }
 }
 
-/// Returns whether a category means text that tries to steer the review, however a model puts it.
+/// Stems of what is done to steer a model.
+const STEERING: &[&str] = &[
+    "inject",
+    "manipul",
+    "hijack",
+    "steer",
+    "smuggl",
+    "poison",
+    "subver",
+    "influenc",
+    "injek",
+    "inyec",
+    "injeç",
+    "iniez",
+    "iniett",
+    "wstrzyk",
+    "инъекц",
+    "инжект",
+    "ін'єкц",
+    "внедрен",
+    "манипул",
+    "маніпул",
+    "注入",
+    "操纵",
+    "操縱",
+    "操作",
+    "劫持",
+    "インジェクション",
+    "誘導",
+    "인젝션",
+    "주입",
+    "조작",
+    "حقن",
+];
+/// Stems of what is steered.
+const STEERED: &[&str] = &[
+    "prompt",
+    "llm",
+    "instruction",
+    "instruct",
+    "instruk",
+    "instruc",
+    "instruç",
+    "istruz",
+    "anweisung",
+    "review",
+    "agent",
+    "model",
+    "assistant",
+    "chatbot",
+    "промпт",
+    "промт",
+    "подсказ",
+    "инструкц",
+    "інструкц",
+    "запрос",
+    "提示",
+    "指令",
+    "大模型",
+    "模型",
+    "评审",
+    "評審",
+    "人工智能",
+    "プロンプト",
+    "指示",
+    "レビュー",
+    "프롬프트",
+    "리뷰",
+    "지시",
+    "موجه",
+    "تعليمات",
+    "أوامر",
+];
+/// Words for a model that are parts of other words.
+const STEERED_WORDS: &[&str] = &["ai", "ki", "ia", "gpt", "ии", "ші", "llms", "bot"];
+
+/// Returns whether a category means text that tries to steer the review, however a model puts it: in another language,
+/// with look-alikes of letters.
 fn is_injection(category: &str) -> bool {
-    let plain = category.replace('-', "");
-    let has = |words: &[&str]| words.iter().any(|word| plain.contains(word));
-    let aim = ["prompt", "llm", "instruction", "review", "agent", "model"];
-    plain.contains("jailbreak") || (has(&["inject"]) && has(&aim)) || (has(&["manipulat", "hijack"]) && has(&aim))
+    let words = plain_words(category);
+    let joined = words.concat();
+    let has = |stems: &[&str]| stems.iter().any(|stem| joined.contains(&plain_words(stem).concat()));
+    let is_aim = |word: &String| STEERED_WORDS.iter().any(|aim| plain_words(aim).concat() == *word);
+    has(&["jailbreak"]) || (has(STEERING) && (has(STEERED) || words.iter().any(is_aim)))
+}
+
+/// Returns whether a claim speaks of an attempt to steer the review.
+pub(super) fn claims_injection(claim: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "prompt injection",
+        "promptinjektion",
+        "prompt-injektion",
+        "injection de prompt",
+        "inyección de prompt",
+        "injeção de prompt",
+        "iniezione di prompt",
+        "инъекция промпт",
+        "промпт-инъекц",
+        "提示注入",
+        "提示词注入",
+        "プロンプトインジェクション",
+        "프롬프트 인젝션",
+    ];
+    const VERBS: &[&str] = &["steer", "manipul", "hijack", "influenc", "instruct", "trick"];
+    const READERS: &[&str] = &[
+        "reviewer",
+        "reviewers",
+        "ai",
+        "llm",
+        "llms",
+        "assistant",
+        "assistants",
+        "coordinator",
+    ];
+    let words = plain_words(claim);
+    let joined = words.concat();
+    let folded = |word: &&str| plain_words(word).concat();
+    let named = NAMES.iter().any(|name| joined.contains(&folded(name)));
+    let steers = || {
+        words
+            .iter()
+            .any(|word| VERBS.iter().any(|verb| word.starts_with(&folded(verb))))
+    };
+    let reads = || {
+        words
+            .iter()
+            .any(|word| READERS.iter().any(|reader| folded(reader) == *word))
+    };
+    named || (steers() && reads())
+}
+
+/// The words of a text in small letters, with look-alikes as what they look like.
+fn plain_words(text: &str) -> Vec<String> {
+    let folded = folded(&text.to_lowercase()).to_lowercase();
+    let words = folded.split(|character: char| !character.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn kebab(text: &str) -> String {
@@ -105,4 +234,73 @@ fn kebab(text: &str) -> String {
 /// The beginning of a text, for a message.
 pub(super) fn shorten(text: &str) -> String {
     text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_to_steer_the_review_have_one_category_in_every_spelling() {
+        for written in [
+            "prompt-injection",
+            "Prompt Injection",
+            "promptInjection",
+            "提示注入",
+            "提示词注入",
+            "Promptinjektion",
+            "inyección de prompt",
+            "injeção de prompt",
+            "iniezione di prompt",
+            "промпт-инъекция",
+            "プロンプトインジェクション",
+            "프롬프트 인젝션",
+            "حقن الموجه",
+            "ai-manipulation",
+            "KI-Manipulation",
+            "llm-steering",
+            "ai-injection",
+            "reviewer_steering",
+            "instruction-smuggling",
+            "jailbreak",
+            // Cyrillic letters.
+            "рrоmрt-injесtiоn",
+            "ｐｒｏｍｐｔ－ｉｎｊｅｃｔｉｏｎ",
+            "prompt\u{200b}-inj\u{ad}ection",
+        ] {
+            assert_eq!(category_of(written), Finding::PROMPT_INJECTION, "{written}");
+        }
+        for (written, expected) in [
+            ("SQL injection", "sql-injection"),
+            ("email-injection", "email-injection"),
+            ("Key Error", "key-error"),
+            ("Naming", "naming"),
+            ("chain manipulation", "chain-manipulation"),
+            ("命名", "other"),
+        ] {
+            assert_eq!(category_of(written), expected);
+        }
+    }
+
+    #[test]
+    fn a_claim_may_say_what_its_category_does_not() {
+        for claim in [
+            "A prompt injection in the comment.",
+            "The comment tries to steer the reviewers towards an approval.",
+            "This text manipulates the AI that reads it.",
+            "注释中含有提示注入。",
+            "Der Kommentar ist eine Prompt-Injektion.",
+            "The comment is a рrоmрt injесtiоn.",
+        ] {
+            assert!(claims_injection(claim), "{claim}");
+        }
+        for claim in [
+            "SQL injection in the review endpoint.",
+            "The prompt is not escaped.",
+            "The chain manipulates its state.",
+            "An instruction is missing.",
+        ] {
+            assert!(!claims_injection(claim), "{claim}");
+        }
+    }
 }

@@ -1,11 +1,11 @@
-//! The code that a finding stands on, remembered as two hashes: where it is now, and whether it has changed.
+//! The code that a finding stands on, remembered as hashes: where it is now, and whether it has changed.
 //!
 //! Hashes of content and not a diff of two commits, because the commit of the earlier review is often gone: a shallow
 //! clone does not have it, and after a force-push nobody has to.
 
 use sha2::{Digest, Sha256};
 
-use crate::review::{Anchor, AnchorState};
+use crate::review::{Anchor, AnchorState, Squeezed};
 
 /// So many lines either side belong to the neighbourhood: as many as a hunk of a diff shows. Many a fix is a line that
 /// is put in front of the quoted one.
@@ -52,32 +52,56 @@ impl Anchor {
         (line > 0 && first + length <= lines.exact.len()).then(|| Self {
             code: hash(&lines.loose[first..first + length]),
             around: around(lines, first, length),
+            under: under(lines, first),
+            squeezed: squeezed(&lines.loose[first..first + length]),
         })
     }
 
-    /// Looks for the anchor in a text. Of several places one that is unchanged comes first, then the nearest.
+    /// Looks for the anchor in a text. Of several places one that is unchanged comes first, then one that is under the same
+    /// line, then the nearest.
     pub fn find(&self, lines: &Lines, near: u32, end_line: Option<u32>) -> AnchorPlace {
         let length = length(near, end_line);
-        let mut best: Option<(bool, u32)> = None;
+        let mut best: Option<(bool, bool, u32, u32)> = None;
         for (first, window) in lines.loose.windows(length).enumerate() {
             if hash(window) != self.code {
                 continue;
             }
             let Ok(line) = u32::try_from(first + 1) else { break };
             let changed = around(lines, first, length) != self.around;
-            let better = best.is_none_or(|(was, at)| (changed, line.abs_diff(near)) < (was, at.abs_diff(near)));
-            if better {
-                best = Some((changed, line));
-            }
+            let elsewhere = self.under.is_some() && under(lines, first) != self.under;
+            let place = (changed, elsewhere, line.abs_diff(near), line);
+            best = Some(best.map_or(place, |best| best.min(place)));
         }
         AnchorPlace {
-            line: best.map(|(_, line)| line),
+            line: best.map(|(.., line)| line),
             state: match best {
-                Some((false, _)) => AnchorState::Unchanged,
-                Some((true, _)) => AnchorState::ChangedBeside,
+                Some((false, ..)) => AnchorState::Unchanged,
+                Some((true, ..)) => AnchorState::ChangedBeside,
                 None => AnchorState::Changed,
             },
         }
+    }
+
+    /// The line in which the same code begins, whatever its white space and its line breaks are now; of several the nearest.
+    pub fn find_squeezed(&self, lines: &Lines, near: u32) -> Option<u32> {
+        let sought = self.squeezed.as_ref()?;
+        let mut text = String::new();
+        let mut starts: Vec<(u32, usize)> = Vec::new();
+        for (number, line) in (1..).zip(&lines.loose) {
+            if !line.is_empty() {
+                starts.push((number, text.len()));
+                text.push_str(&without_space(line));
+            }
+        }
+        let begins = |start: usize| {
+            let end = start.saturating_add(sought.length);
+            let code = text.get(start..end).unwrap_or_default();
+            let goes_on = |next: char| next.is_alphanumeric() || next == '_';
+            let ends_line = || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
+            hash_of(code) == sought.hash && (!text[end..].starts_with(goes_on) || ends_line())
+        };
+        let found = starts.iter().filter(|(_, start)| begins(*start));
+        found.map(|(line, _)| *line).min_by_key(|line| line.abs_diff(near))
     }
 
     /// Returns whether it is the same code, wherever that stands.
@@ -101,8 +125,37 @@ fn around(lines: &Lines, first: usize, length: usize) -> String {
     hash(&lines.exact[from..to])
 }
 
+/// The hash of the nearest line above that is indented less.
+fn under(lines: &Lines, first: usize) -> Option<String> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let own = indentation(lines.exact.get(first)?);
+    let above = lines.exact[..first].iter().rev();
+    let mut above = above.filter(|line| !line.is_empty());
+    let header = above.find(|line| indentation(line) < own)?;
+    Some(hash(std::slice::from_ref(header)))
+}
+
 fn loose(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Fewer letters than these may be the beginning of any other code.
+const MIN_SQUEEZED: usize = 12;
+
+fn squeezed(lines: &[String]) -> Option<Squeezed> {
+    let code = without_space(&lines.concat());
+    (code.len() >= MIN_SQUEEZED).then(|| Squeezed {
+        hash: hash_of(&code),
+        length: code.len(),
+    })
+}
+
+fn without_space(text: &str) -> String {
+    text.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+fn hash_of(text: &str) -> String {
+    hex::encode(&Sha256::digest(text)[..8])
 }
 
 fn hash(lines: &[String]) -> String {
@@ -158,6 +211,22 @@ mod tests {
         assert_eq!(place(twice), (Some(10), AnchorState::Unchanged));
         let fixed = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(safe)\ne\nf\ng\nh\n";
         assert_eq!(place(fixed), (Some(1), AnchorState::ChangedBeside));
+    }
+
+    #[test]
+    fn of_equal_lines_in_several_functions_that_of_its_own_is_it() {
+        let function = |name: &str| format!("def {name}():\n    query(user)\n");
+        let before = Lines::new(&function("find"));
+        let anchor = Anchor::of(&before, 2, None).expect("there");
+        let text = ["first", "find", "last"].map(function).concat();
+        let place = anchor.find(&Lines::new(&text), 2, None);
+        assert_eq!((place.line, place.state), (Some(4), AnchorState::ChangedBeside));
+        let renamed = ["first", "other"].map(function).concat();
+        assert_eq!(
+            anchor.find(&Lines::new(&renamed), 2, None).line,
+            Some(2),
+            "else the nearest"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
+    language::Language,
     repo_config::AuthorSettles,
     review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, ThreadState},
     untrusted::Untrusted,
@@ -19,15 +20,24 @@ const SHOWN_LINES: usize = 12;
 /// Among so many new files code is looked for that has left its own.
 const MAX_SEARCHED: usize = 100;
 
+/// The words that decide in threads: of which people, and in which language, by the settings of the target branch.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WhoseWords {
+    /// The worst that the author of the merge request may settle.
+    pub author_settles: AuthorSettles,
+    /// The language of plain decisions, besides English.
+    pub language: Option<Language>,
+}
+
 /// Files' texts at head, or at the base for files that the merge request deletes.
 pub type Texts = HashMap<String, String>;
 
 /// The files whose texts are needed, each with whether it is the one at the base.
-pub fn wanted(existing: &[ExistingFinding], ledger: &CarryOver, files: &[FileDiff]) -> Vec<(String, bool)> {
+pub fn wanted(existing: &[ExistingFinding], carry_over: &CarryOver, files: &[FileDiff]) -> Vec<(String, bool)> {
     let records = existing
         .iter()
         .map(|finding| &finding.record)
-        .chain(ledger.findings.iter().filter_map(|entry| entry.record.as_ref()));
+        .chain(carry_over.findings.iter().filter_map(|entry| entry.record.as_ref()));
     let mut wanted: Vec<(String, bool)> = Vec::new();
     let mut add = |path: &str, at_base: bool| {
         if !wanted.iter().any(|(known, _)| known == path) {
@@ -48,24 +58,25 @@ pub fn wanted(existing: &[ExistingFinding], ledger: &CarryOver, files: &[FileDif
     wanted
 }
 
-/// The earlier findings as they are now: those of threads, and those that only the ledger knows. Each gets its name, its
+/// The earlier findings as they are now: those of threads, and those that only the carry-over knows. Each gets its name, its
 /// present place, and what has become of its code.
 ///
 /// A severity is the worst that was ever said of it: a later review may have raised it, and no review lowers it without
 /// the code having changed.
 pub fn assess(
     existing: Vec<ExistingFinding>,
-    ledger: &CarryOver,
+    carry_over: &CarryOver,
     files: &[FileDiff],
     texts: &Texts,
-    author_settles: AuthorSettles,
+    words: WhoseWords,
 ) -> Vec<ExistingFinding> {
     let lines: HashMap<&str, Lines> = texts
         .iter()
         .map(|(path, text)| (path.as_str(), Lines::new(text)))
         .collect();
     let mut all = existing;
-    for entry in &ledger.findings {
+    let mut left: Vec<(String, u32)> = Vec::new();
+    for entry in &carry_over.findings {
         let shown = all
             .iter()
             .any(|finding| finding.record.fingerprint == entry.fingerprint);
@@ -75,7 +86,7 @@ pub fn assess(
     }
     for (at, finding) in all.iter_mut().enumerate() {
         finding.id = format!("E{}", at + 1);
-        if let Some(entry) = ledger.find(&finding.record.fingerprint) {
+        if let Some(entry) = carry_over.find(&finding.record.fingerprint) {
             finding.record.severity = finding.record.severity.max(entry.severity);
             finding.record.production_risk |= entry.production_risk;
             finding.stood = matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened);
@@ -88,10 +99,52 @@ pub fn assess(
             };
         }
         // By the worst that was ever said of it: nobody gets it lowered first.
-        finding.author_may_settle = author_may_settle(&finding.record, author_settles);
+        finding.author_may_settle = author_may_settle(&finding.record, words.author_settles);
+        finding.language = words.language;
+        left.push((finding.record.file.clone(), finding.record.line));
         place(finding, files, &lines);
     }
+    give_up_places(&mut all, &left);
     all
+}
+
+/// Leaves each place to those findings that have been there: where the code of one of two equal lines is fixed, the other
+/// line is not where the first one's problem has gone. `left` has where each was.
+fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
+    let gone: Vec<usize> = (0..all.len())
+        .filter(|&at| {
+            let claim = |of: usize| {
+                let (record, (file, line)) = (&all[of].record, &left[of]);
+                let has_moved = *file != record.file;
+                let is_beside = all[of].anchor != AnchorState::Unchanged;
+                (has_moved, is_beside, line.abs_diff(record.line), file)
+            };
+            let is_rival = |other: usize| {
+                let (one, two) = (&all[at].record, &all[other].record);
+                let code = |record: &FindingRecord| record.anchor.as_ref().map(|anchor| anchor.code.clone());
+                let is_found =
+                    |of: usize| matches!(all[of].anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
+                // Two problems of one line have been there together. And what people have settled takes no place from what
+                // is open.
+                is_found(at)
+                    && is_found(other)
+                    && is_live(&all[other])
+                    && left[at] != left[other]
+                    && (&one.category, &one.file, one.line, code(one))
+                        == (&two.category, &two.file, two.line, code(two))
+            };
+            (0..all.len()).any(|other| other != at && is_rival(other) && claim(other) < claim(at))
+        })
+        .collect();
+    for at in gone {
+        let finding = &mut all[at];
+        finding.anchor = AnchorState::Changed;
+        finding.code.clear();
+        let record = &mut finding.record;
+        let length = record.end_line.map(|end| end.saturating_sub(record.line));
+        (record.file, record.line) = left[at].clone();
+        record.end_line = length.map(|length| record.line.saturating_add(length));
+    }
 }
 
 fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
@@ -107,6 +160,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         before,
         stood: false,
         author_may_settle: false,
+        language: None,
     }
 }
 

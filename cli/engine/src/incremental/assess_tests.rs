@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     incremental::test_support::{FILE, TEXT, existing, said},
     repo_config::AuthorSettles,
-    review::{AuthorRole, Remembered},
+    review::{Anchor, AuthorRole, Remembered},
 };
 
 fn file(path: &str, old_path: &str, kind: ChangeKind) -> FileDiff {
@@ -34,7 +34,7 @@ fn assessed(files: &[FileDiff], of: &[(&str, &str)]) -> ExistingFinding {
         &CarryOver::default(),
         files,
         &texts(of),
-        AuthorSettles::default(),
+        WhoseWords::default(),
     );
     all.pop().expect("one finding")
 }
@@ -105,7 +105,7 @@ fn without_an_anchor_nobody_knows() {
         &CarryOver::default(),
         &changed(),
         &texts(&[(FILE, "x\n")]),
-        AuthorSettles::default(),
+        WhoseWords::default(),
     );
     assert_eq!(all[0].anchor, AnchorState::Unknown);
     assert!(!needs_judge(&all));
@@ -124,7 +124,7 @@ fn remembered(letter: &str, before: Before, whole: bool) -> Remembered {
 
 #[test]
 fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
-    let ledger = CarryOver {
+    let carry_over = CarryOver {
         findings: vec![
             remembered("e", Before::Posted, false),
             remembered("g", Before::Stood, true),
@@ -137,10 +137,10 @@ fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
     };
     let all = assess(
         vec![existing("", "e")],
-        &ledger,
+        &carry_over,
         &changed(),
         &texts(&[(FILE, TEXT)]),
-        AuthorSettles::default(),
+        WhoseWords::default(),
     );
     let seen: Vec<_> = all
         .iter()
@@ -168,16 +168,16 @@ fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
             state,
             ..existing("", "e")
         };
-        let ledger = CarryOver {
+        let carry_over = CarryOver {
             findings: vec![remembered("e", remembered_as, false)],
             ..CarryOver::default()
         };
         assess(
             vec![finding],
-            &ledger,
+            &carry_over,
             &changed(),
             &texts(&[(FILE, TEXT)]),
-            AuthorSettles::default(),
+            WhoseWords::default(),
         )[0]
         .before
     };
@@ -202,7 +202,7 @@ fn the_judge_is_asked_only_if_there_is_something_to_judge() {
     };
     assert!(!needs_judge(&[resolved]));
     let with = |answers: &[(AuthorRole, &str)]| ExistingFinding {
-        replies: answers.iter().map(|(voice, text)| said(*voice, text)).collect(),
+        replies: answers.iter().map(|(role, text)| said(*role, text)).collect(),
         ..unchanged()
     };
     assert!(needs_judge(&[with(&[(AuthorRole::Member, "I disagree")])]));
@@ -217,19 +217,19 @@ fn the_judge_is_asked_only_if_there_is_something_to_judge() {
 
 #[test]
 fn a_members_word_is_a_reason_to_ask_the_judge() {
-    let said = |voice, text: &str, author_may_settle| {
+    let said = |role, text: &str, author_may_settle| {
         let mut finding = ExistingFinding {
             anchor: AnchorState::Unchanged,
             ..existing("E1", "e")
         };
         finding.author_may_settle = author_may_settle;
-        finding.replies = vec![said(voice, text)];
+        finding.replies = vec![said(role, text)];
         needs_judge(&[finding])
     };
-    for voice in [AuthorRole::Member, AuthorRole::Author] {
-        assert!(said(voice, "Das prüft schon der Aufrufer.", true));
-        assert!(said(voice, "> won't fix", true));
-        assert!(!said(voice, "won't fix", true));
+    for role in [AuthorRole::Member, AuthorRole::Author] {
+        assert!(said(role, "Das prüft schon der Aufrufer.", true));
+        assert!(said(role, "> won't fix", true));
+        assert!(!said(role, "won't fix", true));
     }
     assert!(!said(AuthorRole::Member, "won't fix", false));
     assert!(said(AuthorRole::Author, "won't fix", false));
@@ -254,7 +254,10 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
             &CarryOver::default(),
             &changed(),
             &texts(&[(FILE, TEXT)]),
-            settings,
+            WhoseWords {
+                author_settles: settings,
+                ..WhoseWords::default()
+            },
         );
         all[0].author_may_settle
     };
@@ -290,4 +293,37 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
             }
         }
     }
+}
+
+#[test]
+fn a_problem_that_is_fixed_does_not_move_to_the_place_of_its_twin() {
+    let before = "q\nx1\nx2\nx3\nx4\nx5\nx6\nq\n";
+    let known = |id: &str, line: u32| {
+        let mut finding = existing(id, "c");
+        finding.record.line = line;
+        finding.record.anchor = Anchor::of(&Lines::new(before), line, None);
+        finding
+    };
+    let fixed = "safe\nx1\nx2\nx3\nx4\nx5\nx6\nq\n";
+    let texts = Texts::from([(FILE.to_owned(), fixed.to_owned())]);
+    let assessed = |second: ExistingFinding| {
+        let found = assess(
+            vec![known("", 1), second],
+            &CarryOver::default(),
+            &[],
+            &texts,
+            WhoseWords::default(),
+        );
+        let places = found.iter().map(|finding| (finding.record.line, finding.anchor));
+        places.collect::<Vec<_>>()
+    };
+    let twin = (8, AnchorState::Unchanged);
+    assert_eq!(assessed(known("", 8)), [(1, AnchorState::Changed), twin]);
+    let mut settled = known("", 8);
+    settled.state = ThreadState::ResolvedByPerson;
+    assert_eq!(
+        assessed(settled),
+        [(8, AnchorState::ChangedBeside), twin],
+        "settled code hides no open one"
+    );
 }

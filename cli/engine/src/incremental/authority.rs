@@ -32,20 +32,20 @@ pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) intent: ReplyIntent,
-    pub(super) voice: AuthorRole,
+    pub(super) role: AuthorRole,
 }
 
 /// The last word of those who may settle the finding; nothing if it may be another person's text.
 pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision> {
-    let may_settle = |reply: &&Reply| match reply.voice {
+    let may_settle = |reply: &&Reply| match reply.role {
         AuthorRole::Member => true,
         AuthorRole::Author => finding.author_may_settle,
         AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
     };
     let last = finding.replies.iter().rev().find(may_settle)?;
     (!last.edited).then(|| Decision {
-        intent: intent(&last.body.own_words()),
-        voice: last.voice,
+        intent: intent(&last.body.own_words(), finding.language),
+        role: last.role,
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn is_settled_by_word(finding: &ExistingFinding) -> bool {
 
 /// What the last word of a member is, if nobody has answered it and it does not settle the finding: the coordinator reads it.
 pub(super) fn unanswered(finding: &ExistingFinding) -> Option<Argument> {
-    let behind_us = finding.replies.iter().rposition(|reply| reply.voice == AuthorRole::Us);
+    let behind_us = finding.replies.iter().rposition(|reply| reply.role == AuthorRole::Us);
     let new = &finding.replies[behind_us.map_or(0, |at| at + 1)..];
     argument_in(finding, new)
 }
@@ -70,20 +70,21 @@ pub(super) fn argument(finding: &ExistingFinding) -> Option<Argument> {
 /// What a member says about a finding without settling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Argument {
-    pub(super) voice: AuthorRole,
+    pub(super) role: AuthorRole,
     /// Whether it would settle the finding, if its author might.
     pub(super) is_without_right: bool,
+    /// Whether it would settle the finding, if it said nothing else.
+    pub(super) is_mixed: bool,
 }
 
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
-    let last = replies.iter().rfind(|reply| reply.voice.is_member())?;
-    let settles = matches!(
-        intent(&last.body.own_words()),
-        ReplyIntent::Declines | ReplyIntent::Acknowledges
-    );
-    let has_right = last.voice == AuthorRole::Member || finding.author_may_settle;
+    let last = replies.iter().rfind(|reply| reply.role.is_member())?;
+    let intent = intent(&last.body.own_words(), finding.language);
+    let settles = matches!(intent, ReplyIntent::Declines | ReplyIntent::Acknowledges);
+    let has_right = last.role == AuthorRole::Member || finding.author_may_settle;
     (!settles || !has_right || last.edited).then_some(Argument {
-        voice: last.voice,
+        role: last.role,
         is_without_right: settles && !has_right,
+        is_mixed: intent == ReplyIntent::Mixed && has_right,
     })
 }

@@ -2,16 +2,16 @@
 
 use super::refuted::MAX_REFUTED;
 use crate::review::{
-    Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, RefutedFinding, Remembered,
-    ReviewedFiles, ReviewerReport,
+    Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, PathId, RefutedFinding, Remembered,
+    RememberedUnproven, ReviewedFiles, ReviewerReport,
 };
 
-/// The version of the ledger's shape.
+/// The version of the carry-over's shape.
 const SCHEMA: u32 = 1;
 
-/// The most bytes of a ledger as JSON: a note has to stay far below the forge's limit. Of patches that do not fit
+/// The most bytes of a carry-over as JSON: a note has to stay far below the forge's limit. Of patches that do not fit
 /// nothing is lost but money: they are reviewed again.
-pub const MAX_LEDGER_BYTES: usize = 45_000;
+pub const MAX_CARRY_OVER_BYTES: usize = 45_000;
 
 /// What a review has done, as far as the next one may rely on it.
 #[derive(Debug)]
@@ -24,7 +24,8 @@ pub struct Done<'a> {
     pub reviewers: &'a [ReviewerReport],
     /// What was looked at.
     pub coverage: &'a Coverage,
-    /// Whether the budget cut the review short, or it was judged without a judge.
+    /// Whether the budget cut the review short, it had no judge, or it reported a critical problem that nothing
+    /// proves: that is looked for again.
     pub is_cut: bool,
     /// What became of findings that do not stand any more and whose threads may come back to us.
     pub settled: Vec<Remembered>,
@@ -32,6 +33,12 @@ pub struct Done<'a> {
     pub patches: Vec<PatchId>,
     /// What earlier reviews looked at and is still as it was.
     pub earlier: Vec<ReviewedFiles>,
+    /// The paths that the change touches.
+    pub touched: Vec<PathId>,
+    /// Serious findings without proof, of this review and of earlier ones.
+    pub unproven: Vec<RememberedUnproven>,
+    /// The newest comment that a judge has read, in this review or before it.
+    pub heard: u64,
 }
 
 /// What the next review has to know. Patches count as reviewed only if nothing is missing from the review: one with a gap, one
@@ -67,11 +74,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
     let mut refuted = RefutedFinding::all_of(done.findings, done.head_sha);
     refuted.sort_by(|a, b| a.record.fingerprint.cmp(&b.record.fingerprint));
     let mut reviewed = Vec::new();
-    // A critical that nobody could prove is looked for again.
-    let whole = done.coverage.gaps.is_empty()
-        && done.coverage.unproven.is_empty()
-        && !done.is_cut
-        && refuted.len() <= MAX_REFUTED;
+    let whole = done.coverage.gaps.is_empty() && !done.is_cut && refuted.len() <= MAX_REFUTED;
     refuted.truncate(MAX_REFUTED);
     if whole && !done.patches.is_empty() {
         reviewed.push(ReviewedFiles {
@@ -92,17 +95,23 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         schema: SCHEMA,
         findings,
         reviewed,
+        touched: done.touched,
+        unproven: done.unproven,
         refuted,
+        heard: done.heard,
     }
-    .within(MAX_LEDGER_BYTES)
+    .within(MAX_CARRY_OVER_BYTES)
 }
 
 impl CarryOver {
-    /// The ledger within a number of bytes as JSON. Patches go first, the oldest review's before others; then what threads
+    /// The carry-over within a number of bytes as JSON. Patches go first, the oldest review's before others; then what threads
     /// tell as well; then what no longer stands; then the least severe.
     #[must_use]
     pub fn within(mut self, most: usize) -> Self {
-        let size = |ledger: &Self| serde_json::to_string(ledger).map_or(usize::MAX, |text| text.len());
+        if self.reviewed.is_empty() {
+            self.touched.clear();
+        }
+        let size = |carry_over: &Self| serde_json::to_string(carry_over).map_or(usize::MAX, |text| text.len());
         while size(&self) > most {
             if let Some(last) = self.reviewed.last_mut() {
                 let kept = last.patches.len() / 2;
@@ -112,6 +121,8 @@ impl CarryOver {
                 }
                 continue;
             }
+            // A part of them would let the rest leave the change unnoticed.
+            self.touched.clear();
             let told = |entry: &&mut Remembered| entry.before == Before::Posted && entry.record.is_some();
             if let Some(entry) = self.findings.iter_mut().rfind(told) {
                 entry.record = None;

@@ -38,13 +38,14 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         approval_holds: Vec::new(),
         partial: None,
         configuration: None,
+        runtime: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),
         threads: Vec::new(),
         settled: Vec::new(),
         aside: None,
-        ledger: CarryOver::default(),
+        carry_over: CarryOver::default(),
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
@@ -67,6 +68,9 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         settled: Vec::new(),
         patches,
         earlier: Vec::new(),
+        touched: vec![PathId::new("a.py")],
+        unproven: Vec::new(),
+        heard: 0,
     }
 }
 
@@ -74,9 +78,9 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
 fn a_whole_review_remembers_who_looked_at_what() {
     let mut review = review(Vec::new());
     review.reviewers[1].outcome = ReviewerOutcome::Failed;
-    let ledger = remember(done(&review, patches(2)));
-    let [reviewed] = &ledger.reviewed[..] else {
-        panic!("one review, not {:?}", ledger.reviewed)
+    let carry_over = remember(done(&review, patches(2)));
+    let [reviewed] = &carry_over.reviewed[..] else {
+        panic!("one review, not {:?}", carry_over.reviewed)
     };
     assert_eq!(reviewed.head_sha, review.head_sha);
     assert_eq!(reviewed.panel, [ReviewerName::new("security").expect("a name")]);
@@ -118,9 +122,9 @@ fn what_stands_is_remembered_whole() {
     let summary = fresh("F4", Severity::Suggestion, "d");
     let of = |entry: &JudgedFinding| entry.finding.fingerprint.clone();
     let review = review(vec![shown.clone(), deleted.clone(), dropped.clone(), summary.clone()]);
-    let ledger = remember(done(&review, Vec::new()));
+    let carry_over = remember(done(&review, Vec::new()));
     let seen = |entry: &JudgedFinding| {
-        let entry = ledger.find(&of(entry))?;
+        let entry = carry_over.find(&of(entry))?;
         Some((entry.before, entry.severity, entry.record.is_some()))
     };
     assert_eq!(seen(&shown), Some((Before::Posted, Severity::Warning, true)));
@@ -128,7 +132,7 @@ fn what_stands_is_remembered_whole() {
     assert_eq!(seen(&dropped), None);
     assert_eq!(seen(&summary), Some((Before::Stood, Severity::Suggestion, true)));
 
-    let mut posted = ledger.clone();
+    let mut posted = carry_over.clone();
     posted.posted([&of(&summary)]);
     let entry = posted.find(&of(&summary)).expect("there");
     assert_eq!((entry.before, entry.record.is_some()), (Before::Posted, true));
@@ -145,11 +149,11 @@ fn what_a_person_opened_again_stays_that_persons() {
         before,
         record: None,
     };
-    let ledger = remember(Done {
+    let carry_over = remember(Done {
         settled: vec![settled("a", Before::Reopened), settled("b", Before::Resolved)],
         ..done(&review(vec![open]), Vec::new())
     });
-    let mut states: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();
+    let mut states: Vec<Before> = carry_over.findings.iter().map(|entry| entry.before).collect();
     states.sort_by_key(|before| format!("{before:?}"));
     assert_eq!(states, [Before::Reopened, Before::Resolved]);
 }
@@ -160,12 +164,12 @@ fn it_stays_within_its_size_and_findings_go_last() {
         .iter()
         .map(|letter| fresh(letter, Severity::Critical, letter))
         .collect();
-    let ledger = remember(done(&review(findings), patches(2000)));
-    let text = serde_json::to_string(&ledger).expect("JSON");
-    assert!(text.len() <= MAX_LEDGER_BYTES, "{}", text.len());
-    assert_eq!(ledger.findings.len(), 3);
-    assert!(ledger.findings.iter().all(|entry| entry.record.is_some()));
-    let kept = ledger.reviewed[0].patches.len();
+    let carry_over = remember(done(&review(findings), patches(2000)));
+    let text = serde_json::to_string(&carry_over).expect("JSON");
+    assert!(text.len() <= MAX_CARRY_OVER_BYTES, "{}", text.len());
+    assert_eq!(carry_over.findings.len(), 3);
+    assert!(carry_over.findings.iter().all(|entry| entry.record.is_some()));
+    let kept = carry_over.reviewed[0].patches.len();
     assert!(kept >= 500, "{kept} patches are kept");
 
     let mut mixed = CarryOver::default();
@@ -184,8 +188,8 @@ fn it_stays_within_its_size_and_findings_go_last() {
     }
     let size = serde_json::to_string(&mixed).expect("JSON").len();
     let left = |most| -> Vec<(Severity, Before)> {
-        let ledger = mixed.clone().within(most);
-        ledger
+        let carry_over = mixed.clone().within(most);
+        carry_over
             .findings
             .iter()
             .map(|entry| (entry.severity, entry.before))
@@ -207,9 +211,9 @@ fn it_stays_within_its_size_and_findings_go_last() {
 fn a_ledger_of_another_version_is_read_as_far_as_it_can_be() {
     let read: CarryOver = serde_json::from_str(r#"{"schema":9,"unheard_of":[1]}"#).expect("JSON");
     assert_eq!((read.findings, read.reviewed), (vec![], vec![]));
-    let ledger = remember(done(&review(vec![fresh("F1", Severity::Warning, "a")]), patches(1)));
-    let text = serde_json::to_string(&ledger).expect("JSON");
-    assert_eq!(serde_json::from_str::<CarryOver>(&text).expect("JSON"), ledger);
+    let carry_over = remember(done(&review(vec![fresh("F1", Severity::Warning, "a")]), patches(1)));
+    let text = serde_json::to_string(&carry_over).expect("JSON");
+    assert_eq!(serde_json::from_str::<CarryOver>(&text).expect("JSON"), carry_over);
 }
 
 #[test]
@@ -222,16 +226,17 @@ fn a_thread_that_was_left_open_is_not_remembered_as_resolved() {
         before,
         record: None,
     };
-    let mut ledger = CarryOver {
+    let mut carry_over = CarryOver {
         findings: vec![
             entry("a", Before::Resolved),
             entry("b", Before::Resolved),
             entry("c", Before::Fixed),
+            entry("d", Before::Resolved),
         ],
         ..CarryOver::default()
     };
-    ledger.left_open([&of("a"), &of("c")]);
-    let before: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();
-    assert_eq!(before, [Before::Posted, Before::Resolved, Before::Fixed]);
-    assert_eq!(ledger.findings[0].severity, Severity::Critical);
+    carry_over.left_open([(&of("a"), false), (&of("c"), false), (&of("d"), true)]);
+    let before: Vec<Before> = carry_over.findings.iter().map(|entry| entry.before).collect();
+    assert_eq!(before, [Before::Posted, Before::Resolved, Before::Fixed, Before::Fixed]);
+    assert_eq!(carry_over.findings[0].severity, Severity::Critical);
 }

@@ -21,8 +21,26 @@ pub enum EarlierStatus {
     Fixed,
     /// It is still there.
     NotFixed,
+    /// A member says that it is dealt with at another place, and the code there shows it.
+    FixedElsewhere,
     /// A member's argument against it holds: it never was one.
     Withdrawn,
+}
+
+impl EarlierStatus {
+    /// Returns whether it takes effect only where a member's words in the thread ask for it.
+    const fn needs_argument(self) -> bool {
+        matches!(self, Self::FixedElsewhere | Self::Withdrawn)
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::NotFixed => "not_fixed",
+            Self::FixedElsewhere => "fixed_elsewhere",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
 }
 
 /// The same with its reason.
@@ -47,10 +65,12 @@ pub struct EarlierVerdict {
 }
 
 impl EarlierVerdict {
-    /// Returns whether the word takes effect only with code that refutes the finding: a serious one is withdrawn, or
-    /// called fixed although the code that it quotes stands as before.
+    /// Returns whether the word takes effect only with code that refutes the finding: one is called fixed elsewhere, or a serious
+    /// one is withdrawn, or called fixed although the code that it quotes stands as before.
     pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
         let contradicts_code = match self.status {
+            // What the thread is answered with.
+            EarlierStatus::FixedElsewhere => return true,
             EarlierStatus::Withdrawn => true,
             EarlierStatus::Fixed => finding.anchor != AnchorState::Changed,
             EarlierStatus::NotFixed => false,
@@ -127,9 +147,10 @@ pub fn take_earlier_verdicts(
         }
         match find(id) {
             None => faults.push(format!("there is no earlier finding {id}")),
-            Some(finding) if word.status == EarlierStatus::Withdrawn && argument(finding).is_none() => {
+            Some(finding) if word.status.needs_argument() && argument(finding).is_none() => {
+                let status = word.status.as_str();
                 faults.push(format!(
-                    "{id} cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`"
+                    "{id} cannot be {status}: no member argues against it in its thread. Say `fixed` or `not_fixed`"
                 ));
             }
             Some(_) => {}
@@ -177,14 +198,14 @@ pub fn add_to_schema(schema: &mut Value) {
             "required": ["id", "status", "reason"],
             "properties": {
                 "id": {"type": "string", "description": "An earlier finding's id, as in E1."},
-                "status": {"type": "string", "enum": ["fixed", "not_fixed", "withdrawn"]},
+                "status": {"type": "string", "enum": ["fixed", "not_fixed", "fixed_elsewhere", "withdrawn"]},
                 "reason": {"type": "string", "description": "The fact, in one sentence."},
                 "answer": {"type": "string",
                     "description": "Only where a member's last word in the thread is unanswered: the answer for the thread, one or two sentences."},
                 "refuted_by": crate::judge::refuted_by_schema(
-                    "Required to withdraw an earlier finding that is critical, has production_risk or is prompt-injection, and to \
-                     call it fixed while the code that it quotes still stands: the code at head that refutes it. Without it \
-                     the finding stands."),
+                    "Required for `fixed_elsewhere`: the code at head that deals with the problem. Required to withdraw an earlier \
+                     finding that is critical, has production_risk or is prompt-injection, and to call it fixed while the code \
+                     that it quotes still stands: the code at head that refutes it. Without it the finding stands."),
             }
         }
     });
@@ -264,6 +285,10 @@ mod tests {
                 "E1 cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`",
             ),
             (
+                json!([{"id": "E1", "status": "fixed_elsewhere"}]),
+                "E1 cannot be fixed_elsewhere: no member argues against it in its thread",
+            ),
+            (
                 json!([{"id": "E1", "status": "fixed"}, {"id": "E1", "status": "not_fixed"}]),
                 "E1 is in `earlier` twice",
             ),
@@ -293,7 +318,7 @@ mod tests {
     fn the_schema_names_every_status() {
         let mut schema = crate::judge::submission_schema();
         add_to_schema(&mut schema);
-        for status in ["fixed", "not_fixed", "withdrawn"] {
+        for status in ["fixed", "not_fixed", "fixed_elsewhere", "withdrawn"] {
             serde_json::from_value::<EarlierStatus>(json!(status)).expect("a status");
             assert!(
                 schema["properties"]["earlier"]

@@ -72,13 +72,13 @@ impl Review {
         }
         self.coverage.gaps.push(cause.describe().to_owned());
         let head = &self.head_sha;
-        self.ledger.reviewed.retain(|files| files.head_sha != *head);
+        self.carry_over.reviewed.retain(|files| files.head_sha != *head);
     }
 
     fn carry(&mut self, found: &FoundMeanwhile) {
         let record = &found.record;
         let fingerprint = &record.fingerprint;
-        if self.standing().any(|entry| entry.finding.fingerprint == *fingerprint) {
+        if self.surviving().any(|entry| entry.finding.fingerprint == *fingerprint) {
             return;
         }
         let mut entry = recorded("", record, String::new());
@@ -92,8 +92,10 @@ impl Review {
             }
         }
         self.settled.retain(|settled| settled.fingerprint != *fingerprint);
-        self.ledger.findings.retain(|known| known.fingerprint != *fingerprint);
-        self.ledger.findings.push(Remembered {
+        self.carry_over
+            .findings
+            .retain(|known| known.fingerprint != *fingerprint);
+        self.carry_over.findings.push(Remembered {
             fingerprint: fingerprint.clone(),
             severity: record.severity,
             production_risk: record.production_risk,
@@ -105,7 +107,9 @@ impl Review {
             record: Some(record.clone()),
         });
         // In the order that every review keeps them in.
-        self.ledger.findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
+        self.carry_over
+            .findings
+            .sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
     }
 
     fn hold(&mut self, meanwhile: &Meanwhile) {

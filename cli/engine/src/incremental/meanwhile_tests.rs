@@ -35,10 +35,10 @@ fn a_finding_of_another_run_stands_in_this_review() {
     review.add_meanwhile(&meanwhile);
     assert_eq!(review.verdict, Verdict::SignificantConcerns);
     assert!(!review.may_approve() && !review.lifts_blocks());
-    let entry = review.standing().next().expect("it stands");
+    let entry = review.surviving().next().expect("it stands");
     assert_eq!(entry.thread.as_deref(), Some("thread"), "it is not posted again");
     assert_eq!(review.threads[0].change, ThreadChange::Keep);
-    assert_eq!(review.ledger.findings[0].before, Before::Posted);
+    assert_eq!(review.carry_over.findings[0].before, Before::Posted);
     assert_eq!(review.approval_holds[0].places, [format!("{FILE}:3")]);
     // A second time it changes nothing.
     let before = review.clone();
@@ -83,7 +83,7 @@ fn the_worse_verdict_of_both_counts() {
 #[test]
 fn a_stopped_run_is_inconclusive_and_its_files_are_reviewed_again() {
     let mut review = review();
-    review.ledger.reviewed.push(ReviewedFiles {
+    review.carry_over.reviewed.push(ReviewedFiles {
         head_sha: review.head_sha.clone(),
         panel: Vec::new(),
         patches: Vec::new(),
@@ -94,7 +94,7 @@ fn a_stopped_run_is_inconclusive_and_its_files_are_reviewed_again() {
     };
     review.add_meanwhile(&stopped);
     assert_eq!(review.verdict, Verdict::Inconclusive);
-    assert!(review.was_stopped() && review.ledger.reviewed.is_empty());
+    assert!(review.was_stopped() && review.carry_over.reviewed.is_empty());
     let before = review.clone();
     review.add_meanwhile(&stopped);
     assert_eq!(review, before, "it is said once");

@@ -12,6 +12,7 @@ use self::{
 use super::{
     EarlierVerdicts, ReplyIntent,
     authority::{argument, decision},
+    identity::identify,
     texts,
 };
 use crate::{
@@ -44,7 +45,7 @@ pub struct Reconciled {
     pub findings: Vec<JudgedFinding>,
     /// What becomes of each of our threads.
     pub threads: Vec<ThreadAction>,
-    /// What the ledger has to keep of findings that do not stand, or that a person has taken over.
+    /// What the carry-over has to keep of findings that do not stand, or that a person has taken over.
     pub remembered: Vec<Remembered>,
     /// What was settled since the last review.
     pub settled: Vec<SettledFinding>,
@@ -65,6 +66,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
         degraded,
         head_sha,
     } = input;
+    identify(&mut judged, earlier);
     let repeats = repeats(earlier, words, &judged);
     let mut settled = Reconciled::default();
     let mut count = Count::default();
@@ -102,7 +104,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                 }
             }
             outcome => {
-                if matches!(outcome, Outcome::Withdrawn | Outcome::Fixed | Outcome::FixedInTalk) && !degraded {
+                if !degraded && outcome.is_by_the_judge() {
                     settled.findings.extend(refuted(finding, words));
                 }
                 // That it repeats what people have settled is the judge's word alone: a finding that weighs stands then.
@@ -135,7 +137,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
     settled
 }
 
-/// What the ledger keeps of a finding that does not stand, or that a person has taken over.
+/// What the carry-over keeps of a finding that does not stand, or that a person has taken over.
 fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcome) {
     let before = match outcome {
         // Its thread stays resolved by that person; what we say of it is remembered here.
@@ -147,7 +149,9 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
         {
             Before::Fixed
         }
-        Outcome::Fixed | Outcome::Declined(_) | Outcome::Withdrawn | Outcome::Closed => Before::Resolved,
+        Outcome::Fixed | Outcome::FixedElsewhere | Outcome::Declined(_) | Outcome::Withdrawn | Outcome::Closed => {
+            Before::Resolved
+        }
         Outcome::Settled if finding.state == ThreadState::ResolvedByUs => Before::Resolved,
         Outcome::FixedInTalk => Before::Fixed,
         Outcome::Stands if finding.before == Before::Reopened => Before::Reopened,
@@ -172,8 +176,8 @@ fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement
     let decision = decision(finding);
     let word = decision.map(|decision| decision.intent);
     let how = match outcome {
-        Outcome::Fixed => Settlement::Fixed,
-        Outcome::FixedInTalk if finding.before != Before::Fixed => Settlement::Fixed,
+        Outcome::FixedElsewhere => Settlement::Fixed,
+        Outcome::Fixed | Outcome::FixedInTalk if finding.before != Before::Fixed => Settlement::Fixed,
         // Whoever takes a risk does not say that there is none.
         Outcome::Declined(_) if word == Some(ReplyIntent::Acknowledges) => Settlement::Resolved,
         Outcome::Declined(_) => Settlement::Rejected,
@@ -193,10 +197,10 @@ fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement
         _ => return None,
     };
     let by_author = match outcome {
-        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.voice == AuthorRole::Author),
+        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.role == AuthorRole::Author),
         _ => {
             finding.state == ThreadState::ResolvedByAuthor
-                || decision.is_some_and(|decision| decision.voice == AuthorRole::Author)
+                || decision.is_some_and(|decision| decision.role == AuthorRole::Author)
         }
     };
     Some(match how {
@@ -218,7 +222,7 @@ impl Count {
     fn add(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Stands | Outcome::Worse | Outcome::Back => self.carried += 1,
-            Outcome::Fixed | Outcome::FixedInTalk => self.fixed += 1,
+            Outcome::Fixed | Outcome::FixedElsewhere | Outcome::FixedInTalk => self.fixed += 1,
             Outcome::Declined(_) | Outcome::Withdrawn => self.settled += 1,
             Outcome::Settled | Outcome::Closed => {}
         }

@@ -53,8 +53,8 @@ impl Scene {
         })
     }
 
-    fn replied(mut self, voice: AuthorRole, text: &str) -> Self {
-        self.earlier[0].replies.push(said(voice, text));
+    fn replied(mut self, role: AuthorRole, text: &str) -> Self {
+        self.earlier[0].replies.push(said(role, text));
         self
     }
 
@@ -76,7 +76,7 @@ impl Scene {
 }
 
 /// Everything that stands: id, severity, whether a thread shows it.
-fn standing(settled: &Reconciled) -> Vec<(String, Severity, bool)> {
+fn surviving(settled: &Reconciled) -> Vec<(String, Severity, bool)> {
     let standing = settled.findings.iter().filter(|entry| entry.stands());
     standing
         .map(|entry| (entry.finding.id.clone(), entry.finding.severity, entry.thread.is_some()))
@@ -94,14 +94,14 @@ fn change_of(settled: &Reconciled) -> ThreadChange {
 #[track_caller]
 fn stands(scene: &Scene) {
     let settled = scene.reconcile();
-    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert_eq!(change_of(&settled), ThreadChange::Keep);
 }
 
 #[track_caller]
 fn gone(scene: &Scene, change: &ThreadChange, before: Option<Before>) {
     let settled = scene.reconcile();
-    assert_eq!(standing(&settled), []);
+    assert_eq!(surviving(&settled), []);
     assert_eq!(change_of(&settled), *change);
     assert_eq!(settled.remembered.first().map(|entry| entry.before), before);
 }
@@ -135,9 +135,9 @@ fn fixed_needs_the_judges_word_and_changed_code_and_a_whole_review() {
 
 #[test]
 fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
-    for voice in [AuthorRole::Member, AuthorRole::Outsider] {
+    for role in [AuthorRole::Member, AuthorRole::Outsider] {
         let scene = scene()
-            .replied(voice, "Have a look at b.py, too.")
+            .replied(role, "Have a look at b.py, too.")
             .word(EarlierStatus::Fixed);
         gone(&scene, &ThreadChange::Keep, Some(Before::Fixed));
     }
@@ -158,11 +158,11 @@ fn what_was_found_fixed_stays_so_without_being_said_again() {
     stands(&talk);
     talk.earlier[0].anchor = AnchorState::Changed;
     talk.words = word("E1", EarlierStatus::NotFixed);
-    assert_eq!(standing(&talk.reconcile()).len(), 1);
+    assert_eq!(surviving(&talk.reconcile()).len(), 1);
     talk.words = EarlierVerdicts::default();
     let talk = talk.judged(Severity::Warning, "c");
     assert_eq!(
-        standing(&talk.reconcile()),
+        surviving(&talk.reconcile()),
         [("F1".to_owned(), Severity::Warning, true)]
     );
 }
@@ -179,8 +179,8 @@ fn a_members_answer_decides_and_nobody_elses() {
         &resolve("a member acknowledged it"),
         Some(Before::Resolved),
     );
-    for voice in [AuthorRole::Outsider, AuthorRole::Machine, AuthorRole::Us] {
-        stands(&scene().replied(voice, "won't fix"));
+    for role in [AuthorRole::Outsider, AuthorRole::Machine, AuthorRole::Us] {
+        stands(&scene().replied(role, "won't fix"));
     }
     // The last word of a member counts.
     stands(
@@ -219,7 +219,7 @@ fn a_disagreement_is_judged_and_each_word_answered_once() {
     );
     let settled = disagrees().word(EarlierStatus::NotFixed).reconcile();
     assert_eq!(change_of(&settled), answer(false));
-    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     // Once: who has spoken does not speak again before the member does.
     let answered = || disagrees().replied(AuthorRole::Us, "Because of line 2.");
     stands(&answered().word(EarlierStatus::NotFixed));
@@ -269,8 +269,8 @@ fn a_members_word_in_any_language_is_an_argument() {
         "> won't fix",
         "- won't fix",
     ] {
-        for voice in [AuthorRole::Member, AuthorRole::Author] {
-            let said = || scene().replied(voice, text);
+        for role in [AuthorRole::Member, AuthorRole::Author] {
+            let said = || scene().replied(role, text);
             let answer = |resolve| ThreadChange::Answer {
                 text: "Because of line 3.".into(),
                 resolve,
@@ -296,6 +296,18 @@ fn a_members_word_in_any_language_is_an_argument() {
     );
 }
 
+#[test]
+fn a_decision_beside_other_words_is_an_argument_and_the_thread_says_how_to_decide() {
+    let said = || scene().replied(AuthorRole::Member, "Acknowledged, do not merge.");
+    stands(&said());
+    let ThreadChange::Answer { text, resolve } = change_of(&said().word(EarlierStatus::NotFixed).reconcile()) else {
+        panic!("the judge's answer is posted");
+    };
+    assert!(text.starts_with("Because of line 3.\n\n"), "{text}");
+    assert!(text.contains("answer with one of them and nothing else"), "{text}");
+    assert!(!resolve);
+}
+
 /// A finding that is not the author's to settle.
 fn severe(change: impl FnOnce(&mut ExistingFinding)) -> Scene {
     let mut scene = scene();
@@ -310,7 +322,7 @@ fn severe(change: impl FnOnce(&mut ExistingFinding)) -> Scene {
 #[track_caller]
 fn stands_and_says_who(scene: &Scene, of: &str) {
     let settled = scene.reconcile();
-    assert_eq!(standing(&settled).len(), 1);
+    assert_eq!(surviving(&settled).len(), 1);
     assert_eq!(settled.settled, []);
     let ThreadChange::Answer { text, resolve: false } = change_of(&settled) else {
         panic!("it is open: {:?}", settled.threads)
@@ -330,7 +342,7 @@ fn the_author_settles_nothing_above_the_limit() {
         stands_and_says_who(&severe(|_| {}).replied(AuthorRole::Author, text), "a critical finding");
         // Up to the limit it counts as any member's word.
         let own = scene().replied(AuthorRole::Author, text).reconcile();
-        assert_eq!(standing(&own), []);
+        assert_eq!(surviving(&own), []);
     }
     stands_and_says_who(
         &severe(|_| {}).state(ThreadState::ResolvedByAuthor),
@@ -366,7 +378,7 @@ fn the_author_settles_nothing_above_the_limit() {
             .replied(AuthorRole::Author, "Thanks!"),
         severe(|_| {}).state(ThreadState::ResolvedByPerson),
     ] {
-        assert_eq!(standing(&scene.reconcile()), []);
+        assert_eq!(surviving(&scene.reconcile()), []);
     }
 }
 
@@ -377,13 +389,13 @@ fn what_the_author_says_about_a_fixed_finding_does_not_keep_it_away() {
         .replied(AuthorRole::Author, "won't fix")
         .judged(Severity::Critical, "c");
     assert_eq!(
-        standing(&back.reconcile()),
+        surviving(&back.reconcile()),
         [("F1".to_owned(), Severity::Critical, true)]
     );
     // Opened again by somebody, and resolved by the author.
     let mut again = severe(|_| {}).state(ThreadState::ResolvedByAuthor);
     again.earlier[0].before = Before::Resolved;
-    assert_eq!(standing(&again.reconcile()).len(), 1);
+    assert_eq!(surviving(&again.reconcile()).len(), 1);
 }
 
 #[test]
@@ -400,7 +412,7 @@ fn what_another_person_may_have_edited_decides_nothing() {
 
 #[test]
 fn a_models_word_alone_withdraws_nothing_serious() {
-    for voice in [AuthorRole::Member, AuthorRole::Author] {
+    for role in [AuthorRole::Member, AuthorRole::Author] {
         for change in [
             (|_| {}) as fn(&mut ExistingFinding),
             |finding| {
@@ -410,9 +422,9 @@ fn a_models_word_alone_withdraws_nothing_serious() {
             |finding| finding.record.category = "prompt-injection".to_owned(),
         ] {
             let argued = severe(change)
-                .replied(voice, "I disagree: it is a constant.")
+                .replied(role, "I disagree: it is a constant.")
                 .word(EarlierStatus::Withdrawn);
-            assert_eq!(standing(&argued.reconcile()).len(), 1);
+            assert_eq!(surviving(&argued.reconcile()).len(), 1);
         }
     }
 }
@@ -438,7 +450,7 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
     };
     for status in [RefutationStatus::UnchangedCode, RefutationStatus::ThisChange] {
         let settled = withdrawn(status, true);
-        assert_eq!(standing(&settled), []);
+        assert_eq!(surviving(&settled), []);
         let [entry] = &settled.findings[..] else {
             panic!("one record, not {:?}", settled.findings)
         };
@@ -447,10 +459,10 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
             status == RefutationStatus::ThisChange
         );
         assert_eq!(entry.reason_code.as_deref(), Some("withdrawn"));
-        assert_eq!(standing(&withdrawn(status, false)).len(), 1, "no member argues");
+        assert_eq!(surviving(&withdrawn(status, false)).len(), 1, "no member argues");
     }
     let settled = withdrawn(RefutationStatus::Invalid, true);
-    assert_eq!(standing(&settled).len(), 1);
+    assert_eq!(surviving(&settled).len(), 1);
     let overruled = settled.findings[0].overruled.as_ref().expect("the judge disagrees");
     assert!(
         overruled.describe().contains("It would withdraw it."),
@@ -469,20 +481,20 @@ fn nothing_serious_hides_behind_another_kind_of_problem() {
     hidden.words.repeats = vec![("F1".into(), "E1".into())];
     hidden.earlier[0].record.severity = Severity::Critical;
     assert_eq!(
-        standing(&hidden.reconcile()),
+        surviving(&hidden.reconcile()),
         [("F1".to_owned(), Severity::Critical, false)]
     );
     // The judge says that a new suggestion of another kind is the critical one, whose code has changed.
     let mut hiding = severe(|_| {}).judged(Severity::Suggestion, "i");
     hiding.judged[0].finding.category = "naming".to_owned();
     hiding.words.repeats = vec![("F1".into(), "E1".into())];
-    assert!(standing(&hiding.reconcile()).contains(&("E1".to_owned(), Severity::Critical, true)));
+    assert!(surviving(&hiding.reconcile()).contains(&("E1".to_owned(), Severity::Critical, true)));
     // It drops the repetition, and says that the problem is fixed.
     let mut dropped = scene().judged(Severity::Warning, "c").word(EarlierStatus::Fixed);
     dropped.judged[0].fate = FindingFate::Dropped;
     dropped.judged[0].reason_code = Some("duplicate".into());
     assert_eq!(
-        standing(&dropped.reconcile()),
+        surviving(&dropped.reconcile()),
         [("E1".to_owned(), Severity::Warning, true)]
     );
 }
@@ -497,7 +509,7 @@ fn what_the_author_settles_teaches_nothing() {
         };
         (settled.outcome, settled.by.expect("a person"))
     };
-    let withdrawn = |voice, text| scene().replied(voice, text).word(EarlierStatus::Withdrawn);
+    let withdrawn = |role, text| scene().replied(role, text).word(EarlierStatus::Withdrawn);
     assert_eq!(
         outcomes(withdrawn(AuthorRole::Member, "I disagree.")),
         (Settlement::Rejected, Member)
@@ -510,7 +522,7 @@ fn what_the_author_settles_teaches_nothing() {
         outcomes(withdrawn(AuthorRole::Author, "I disagree.")),
         (Settlement::Resolved, Author)
     );
-    let declined = |voice| scene().replied(voice, "won't fix");
+    let declined = |role| scene().replied(role, "won't fix");
     assert_eq!(outcomes(declined(AuthorRole::Member)), (Settlement::Rejected, Member));
     assert_eq!(outcomes(declined(AuthorRole::Author)), (Settlement::Resolved, Author));
     for state in [ThreadState::ResolvedByAuthor, ThreadState::ResolvedByPerson] {
@@ -531,7 +543,7 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
     assert_eq!(settled.findings[0].reason_code.as_deref(), Some("already_handled"));
 
     let worse = |settled: &Reconciled, severity| {
-        assert_eq!(standing(settled), [("F1".to_owned(), severity, true)]);
+        assert_eq!(surviving(settled), [("F1".to_owned(), severity, true)]);
         let ThreadChange::Answer { text, resolve: false } = change_of(settled) else {
             panic!("it is opened again: {:?}", settled.threads)
         };
@@ -555,7 +567,7 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
 fn nobody_without_a_role_settles_anything() {
     let other = scene().state(ThreadState::ResolvedByOther);
     let settled = other.reconcile();
-    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert!(
         settled.notes[0].contains("not a member of the project"),
         "{:?}",
@@ -575,7 +587,7 @@ fn what_we_resolved_comes_back_as_what_it_was() {
     let ours = || scene().state(ThreadState::ResolvedByUs);
     gone(&ours(), &ThreadChange::Keep, Some(Before::Resolved));
     let settled = ours().judged(Severity::Warning, "c").reconcile();
-    assert_eq!(standing(&settled), [("F1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(surviving(&settled), [("F1".to_owned(), Severity::Warning, true)]);
     assert!(matches!(change_of(&settled), ThreadChange::Answer { text, resolve: false } if text.contains("is back")));
     // On a member's word it stays settled.
     for answer in ["won't fix", "acknowledged", "I disagree"] {
@@ -586,7 +598,7 @@ fn what_we_resolved_comes_back_as_what_it_was() {
             Some(Before::Resolved),
         );
         assert_eq!(
-            standing(&declined().judged(Severity::Critical, "c").reconcile()).len(),
+            surviving(&declined().judged(Severity::Critical, "c").reconcile()).len(),
             1
         );
     }
@@ -598,7 +610,7 @@ fn a_thread_that_a_person_opened_again_is_that_persons() {
         let mut reopened = scene().replied(AuthorRole::Member, text).word(EarlierStatus::Fixed);
         reopened.earlier[0].before = Before::Reopened;
         assert_eq!(
-            standing(&reopened.reconcile()),
+            surviving(&reopened.reconcile()),
             [("E1".to_owned(), Severity::Warning, true)]
         );
         assert_eq!(reopened.reconcile().remembered[0].before, Before::Reopened);
@@ -623,7 +635,7 @@ fn a_new_finding_that_repeats_an_open_one_takes_its_place() {
     ] {
         let settled = scene.reconcile();
         assert_eq!(
-            standing(&settled),
+            surviving(&settled),
             [("F1".to_owned(), Severity::Warning, true)],
             "{how}"
         );
@@ -639,14 +651,14 @@ fn a_new_finding_that_repeats_an_open_one_takes_its_place() {
 fn another_problem_is_a_new_one() {
     for letter in ["b", "d"] {
         let settled = scene().judged(Severity::Warning, letter).reconcile();
-        assert_eq!(standing(&settled).len(), 2, "{letter}");
+        assert_eq!(surviving(&settled).len(), 2, "{letter}");
     }
     let mut other_kind = scene().judged(Severity::Critical, "c");
     other_kind.judged[0].finding.category = "race".into();
     other_kind.judged[0].finding.fingerprint = conclave_shared::finding::fingerprint("src/a.py", "race", "c");
     let settled = other_kind.reconcile();
     assert_eq!(
-        standing(&settled),
+        surviving(&settled),
         [
             ("F1".to_owned(), Severity::Critical, false),
             ("E1".to_owned(), Severity::Warning, true)
@@ -660,7 +672,7 @@ fn of_several_repeats_the_worst_speaks_and_the_others_agree() {
     scene.judged[0].finding.found_by =
         vec![conclave_shared::reviewer::ReviewerName::new("correctness").expect("a name")];
     let settled = scene.reconcile();
-    assert_eq!(standing(&settled), [("F2".to_owned(), Severity::Critical, true)]);
+    assert_eq!(surviving(&settled), [("F2".to_owned(), Severity::Critical, true)]);
     assert_eq!(settled.findings[0].finding.found_by.len(), 2);
     assert_eq!(settled.findings[1].fate, FindingFate::Merged);
 }
@@ -672,12 +684,12 @@ fn a_dropped_duplicate_neither_hides_nor_revives() {
     scene.judged[0].reason_code = Some("duplicate".into());
     // The earlier one stands, as bad as the duplicate says.
     assert_eq!(
-        standing(&scene.reconcile()),
+        surviving(&scene.reconcile()),
         [("E1".to_owned(), Severity::Critical, true)]
     );
     scene.judged[0].reason_code = Some("false_positive".into());
     assert_eq!(
-        standing(&scene.reconcile()),
+        surviving(&scene.reconcile()),
         [("E1".to_owned(), Severity::Warning, true)]
     );
 }
@@ -685,26 +697,26 @@ fn a_dropped_duplicate_neither_hides_nor_revives() {
 #[test]
 fn a_severity_falls_only_with_changed_code_in_a_whole_review() {
     let mut scene = scene().judged(Severity::Suggestion, "c");
-    assert_eq!(standing(&scene.reconcile())[0].1, Severity::Suggestion);
+    assert_eq!(surviving(&scene.reconcile())[0].1, Severity::Suggestion);
     scene.degraded = true;
-    assert_eq!(standing(&scene.reconcile())[0].1, Severity::Warning);
+    assert_eq!(surviving(&scene.reconcile())[0].1, Severity::Warning);
     scene.degraded = false;
     scene.earlier[0].anchor = AnchorState::Unchanged;
-    assert_eq!(standing(&scene.reconcile())[0].1, Severity::Warning);
+    assert_eq!(surviving(&scene.reconcile())[0].1, Severity::Warning);
 }
 
 #[test]
 fn what_the_judge_keeps_is_not_fixed() {
     let both = scene().word(EarlierStatus::Fixed).judged(Severity::Warning, "c");
     assert_eq!(
-        standing(&both.reconcile()),
+        surviving(&both.reconcile()),
         [("F1".to_owned(), Severity::Warning, true)]
     );
     let withdrawn = scene()
         .replied(AuthorRole::Member, "I disagree")
         .word(EarlierStatus::Withdrawn)
         .judged(Severity::Warning, "c");
-    assert_eq!(standing(&withdrawn.reconcile()).len(), 1);
+    assert_eq!(surviving(&withdrawn.reconcile()).len(), 1);
 }
 
 #[test]
@@ -713,10 +725,10 @@ fn a_finding_of_the_summary_is_carried_and_can_be_fixed() {
     summary_only.earlier[0].thread = None;
     summary_only.earlier[0].before = Before::Stood;
     let settled = summary_only.reconcile();
-    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, false)]);
+    assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, false)]);
     assert_eq!(settled.threads, []);
     let settled = summary_only.word(EarlierStatus::Fixed).reconcile();
-    assert_eq!((standing(&settled), settled.remembered), (vec![], vec![]));
+    assert_eq!((surviving(&settled), settled.remembered), (vec![], vec![]));
 }
 
 #[test]
@@ -724,7 +736,7 @@ fn a_deleted_threads_finding_stands_and_is_not_posted_again() {
     let mut deleted = scene();
     deleted.earlier[0].thread = None;
     let settled = deleted.reconcile();
-    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert_eq!(settled.findings[0].thread.as_deref(), Some(""));
     assert!(settled.notes[0].contains("was deleted"), "{:?}", settled.notes);
 }
@@ -735,7 +747,7 @@ fn the_review_says_how_many_went_which_way() {
     scene.earlier.push(ExistingFinding {
         replies: vec![Reply {
             body: "won't fix".into(),
-            voice: AuthorRole::Member,
+            role: AuthorRole::Member,
             ..Reply::default()
         }],
         ..existing("E2", "e")

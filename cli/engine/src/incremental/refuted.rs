@@ -1,5 +1,5 @@
 //! Serious findings that the judge took out by code of the change itself: the bot leaves the approval to a person for as
-//! long as their files are as they were, because nothing of them is reviewed again.
+//! long as their files are as they were, because nothing of them is decided anew.
 
 use conclave_shared::telemetry::FindingFate;
 
@@ -51,8 +51,7 @@ impl RefutedFinding {
     }
 }
 
-/// What was refuted in earlier reviews and is not looked at in this one: its file is as it was, and no person has settled
-/// it since.
+/// What was refuted in earlier reviews of files that are as they were, and no person has settled since.
 pub fn still_refuted(
     refuted: &[RefutedFinding],
     unchanged: &[FileDiff],

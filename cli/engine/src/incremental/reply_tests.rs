@@ -3,7 +3,7 @@ use super::*;
 #[track_caller]
 fn all(expected: ReplyIntent, answers: &[&str]) {
     for answer in answers {
-        assert_eq!(intent(&OwnWords::of(answer)), expected, "{answer:?}");
+        assert_eq!(intent(&OwnWords::of(answer), None), expected, "{answer:?}");
     }
 }
 
@@ -21,17 +21,13 @@ fn what_declines() {
             "**Won't fix**",
             "_won't fix_",
             "I won't fix this.",
-            "We will not fix this: the module goes away next month.",
-            "@conclave-bot won't fix, legacy code",
+            "We will not fix this, thanks.",
+            "@conclave-bot, won't fix",
             "Not going to fix that here",
-            "Sorry, won't fix because the caller checks it.",
             "This won't be fixed.",
-            "Won't fix - not worth it",
-            "Won't fix `load()`",
-            "Won't fix, see [the decision](https://example.org/adr).",
+            "Sorry, not fixing",
             "Won't fix <!-- a note to myself -->",
-            "Won't fix (legacy)",
-            "Ok, won't fix it. We have a ticket for the rewrite.",
+            "Ok, won't fix it.",
             "> The query is built from user input.\n\nWon't fix.",
         ],
     );
@@ -45,11 +41,85 @@ fn what_acknowledges() {
             "acknowledged",
             "Acknowledged.",
             "Yes, acknowledged",
+            "Good catch, acknowledged, thanks!",
             "ack",
             "ACK!",
-            "Acknowledged, we live with it for now.",
             "Risk accepted.",
+            "No, accepted risk",
+        ],
+    );
+}
+
+#[test]
+fn a_decision_beside_anything_else_decides_nothing() {
+    all(
+        ReplyIntent::Mixed,
+        &[
+            "Acknowledged, do not merge. This is a blocker.",
+            "acknowledged as critical, must not be merged",
+            "Ack: blocker.",
+            "ack @author please address",
+            "Acknowledged, @author please fix",
+            "Acknowledged, fixing now",
+            "Acknowledged, I'll push a fix",
+            "acknowledged. Please fix.",
+            "Ack!! This is a serious bug",
+            "Accepted risk: no",
+            "accepted risk: none",
             "Accepted risk: only admins get here.",
+            "Won't fix this way; the parameter has to be checked.",
+            "won't fix, reject the MR",
+            "Won't fix: the change must be reverted.",
+            "Won't fix. On second thought, please fix.",
+            "won't fix it, try another approach",
+            "Won't fix, said nobody ever.",
+            "Won't fix\n\nOr rather: do.",
+            "Won't fix\nany other way",
+            "Won't fix because the caller checks it.",
+            "Won't fix - not worth it",
+            "Won't fix (legacy)",
+            "Won't fix `load()`",
+            "Won't fix, see [the decision](https://example.org/adr).",
+            "Won't fix https://example.org/adr",
+            "Won't fix\n\n- unless you insist",
+            "Won't fix\n\n> said nobody ever",
+            "Won't fix\n\n```\nis no answer\n```",
+            "Acknowledged 🚫",
+            "won't fix :-)",
+            "Risk accepted /s",
+            "Acknowledged\u{2026}",
+            "Acknowledged, but the author has to fix it.",
+            "Acknowledged, will fix.",
+            "Acknowledged. I'll fix it in the next push.",
+            "Ack, working on it",
+            "Ack, on it",
+            "Won't fix unless somebody insists",
+            "Won't fix it if you tell me why it matters.",
+            "won't fix until Monday",
+            "Won't fix. Just kidding.",
+            "Won't fix this now. Actually I will fix it.",
+            "won't fix or maybe yes",
+            "We won't fix prices in this release",
+        ],
+    );
+}
+
+#[test]
+fn a_decision_that_is_anothers_or_denied_decides_nothing() {
+    all(
+        ReplyIntent::Other,
+        &[
+            "You won't fix this.",
+            "@ann won't fix this",
+            "No risk accepted.",
+            "Nope acknowledged",
+            "not acknowledged",
+            "This is not a won't fix.",
+            "Not won't fix",
+            "I never said won't fix",
+            "Nobody says won't fix here",
+            "Are we not fixing this",
+            "don't resolve this: won't fix is no answer",
         ],
     );
 }
@@ -89,7 +159,6 @@ fn look_alikes_decide_nothing() {
             "It won't fix itself",
             "It won't fix this",
             "That's not going to fix it",
-            "We won't fix prices in this release",
             // Cyrillic letters.
             "w\u{043e}n't fix",
             "\u{0430}cknowledged",
@@ -97,32 +166,6 @@ fn look_alikes_decide_nothing() {
             "",
             "   ",
             "👍",
-        ],
-    );
-}
-
-#[test]
-fn negations_conditions_and_promises_decide_nothing() {
-    all(
-        ReplyIntent::Other,
-        &[
-            "not acknowledged",
-            "This is not a won't fix.",
-            "Not won't fix",
-            "I never said won't fix",
-            "Nobody says won't fix here",
-            "Acknowledged, but the author has to fix it.",
-            "Acknowledged, will fix.",
-            "Acknowledged. I'll fix it in the next push.",
-            "Ack, working on it",
-            "Ack, on it",
-            "Won't fix unless somebody insists",
-            "Won't fix it if you tell me why it matters.",
-            "won't fix until Monday",
-            "Won't fix. Just kidding.",
-            "Won't fix this now. Actually I will fix it.",
-            "don't resolve this: won't fix is no answer",
-            "won't fix or maybe yes",
         ],
     );
 }
@@ -139,6 +182,14 @@ fn questions_decide_nothing() {
             "Why is that a problem? The caller checks it.",
             "The caller checks it. Doesn't it?",
             "Won't fix? No, let us talk.",
+            "won't fix？",
+            "acknowledged؟",
+            "won't fix\u{37E}",
+            "won't fix ⁉",
+            "won't fix❓",
+            "Won't fix...?",
+            "Won't fix.\n?",
+            "¿won't fix",
         ],
     );
 }
@@ -163,6 +214,9 @@ fn what_is_quoted_is_not_said() {
             "    won't fix",
             "[x]: /url 'won't fix'",
             "The team lead wrote \"won't fix\" elsewhere",
+            "\"Won't fix\", that would be too easy.",
+            "“Won't fix” - that would be too easy.",
+            "'Won't fix', that would be too easy.",
         ],
     );
 }
@@ -195,7 +249,31 @@ fn it_never_fails_on_anything() {
     for answer in [
         "`", "```", ">>>", "?", "'", "\u{0}", "@", "won't", "will not", "ack?!", "…",
     ] {
-        let _ = intent(&OwnWords::of(answer));
+        let _ = intent(&OwnWords::of(answer), None);
     }
-    let _ = intent(&OwnWords::of(&"won't fix ".repeat(10_000)));
+    let _ = intent(&OwnWords::of(&"won't fix ".repeat(10_000)), None);
+}
+
+#[test]
+fn a_question_is_one_in_the_persons_own_words() {
+    let asked = |comment: &str| asks(&OwnWords::of(comment));
+    for question in [
+        "Tabs or spaces?",
+        "为什么？",
+        "لماذا؟",
+        "Fine.\n\n- And what of this?",
+        "Why is `a?.b` there?",
+    ] {
+        assert!(asked(question), "{question:?}");
+    }
+    for other in [
+        "> Tabs or spaces?\n\nTabs.",
+        "Use `a?.b` here.",
+        "```\na ? b : c\n```",
+        "See https://example.org/?page=2 for that.",
+        "Fine.",
+        "",
+    ] {
+        assert!(!asked(other), "{other:?}");
+    }
 }

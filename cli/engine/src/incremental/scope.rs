@@ -1,12 +1,12 @@
 //! Which of the changed files have to be reviewed again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use conclave_shared::reviewer::ReviewerName;
 
 use crate::{
-    diff::FileDiff,
-    review::{CarryOver, EarlierFiles, PatchId, ReviewedFiles},
+    diff::{ChangeKind, FileDiff, FilteredDiff},
+    review::{CarryOver, EarlierFiles, PatchId, PathId, ReviewedFiles},
 };
 
 /// The files, parted into what is reviewed and what was.
@@ -20,15 +20,26 @@ pub struct Narrowed {
     pub unchanged: Vec<FileDiff>,
     /// Where those were reviewed, newest review first.
     pub earlier: Vec<EarlierFiles>,
-    /// The same for the next ledger.
+    /// The same for the next carry-over.
     pub reviewed: Vec<ReviewedFiles>,
 }
 
 /// Takes out the files whose patches were reviewed before, by everybody who is on the panel now: a larger panel than then
 /// has seen nothing of them.
-pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName], ledger: &CarryOver) -> Narrowed {
+///
+/// A patch was reviewed as a part of its change. Where a file has left the change since, be it deleted or put back as it was
+/// at base, the others may rest on what is no longer there, and nothing counts as reviewed.
+pub fn narrow(
+    files: Vec<FileDiff>,
+    patches: Vec<PatchId>,
+    touched: &BTreeSet<PathId>,
+    panel: &[ReviewerName],
+    carry_over: &CarryOver,
+) -> Narrowed {
+    let is_same_change = !carry_over.touched.is_empty() && carry_over.touched.iter().all(|path| touched.contains(path));
+    let reviewed = if is_same_change { &carry_over.reviewed[..] } else { &[] };
     let mut known: HashMap<&PatchId, usize> = HashMap::new();
-    for (at, review) in ledger.reviewed.iter().enumerate() {
+    for (at, review) in reviewed.iter().enumerate() {
         if panel.iter().all(|name| review.panel.contains(name)) {
             for patch in &review.patches {
                 known.entry(patch).or_insert(at);
@@ -36,7 +47,7 @@ pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName
         }
     }
     let mut narrowed = Narrowed::default();
-    let mut kept: Vec<(Vec<String>, Vec<PatchId>)> = vec![Default::default(); ledger.reviewed.len()];
+    let mut kept: Vec<(Vec<String>, Vec<PatchId>)> = vec![Default::default(); reviewed.len()];
     for (file, patch) in files.into_iter().zip(patches) {
         if let Some(at) = known.get(&patch) {
             kept[*at].0.push(file.path.clone());
@@ -47,7 +58,7 @@ pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName
             narrowed.patches.push(patch);
         }
     }
-    for (review, (files, patches)) in ledger.reviewed.iter().zip(kept) {
+    for (review, (files, patches)) in reviewed.iter().zip(kept) {
         if files.is_empty() {
             continue;
         }
@@ -63,9 +74,21 @@ pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName
     narrowed
 }
 
+/// The paths that a change touches, also those of files that are left out of the review.
+pub fn touched(diff: &FilteredDiff) -> BTreeSet<PathId> {
+    let moved = diff.files.iter().filter(|file| file.kind == ChangeKind::Renamed);
+    let paths = diff.files.iter().map(|file| &file.path);
+    paths
+        .chain(diff.filtered.iter().map(|file| &file.path))
+        .chain(moved.map(|file| &file.old_path))
+        .map(|path| PathId::new(path))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::{FilterReason, FilteredFile};
 
     fn file(path: &str) -> FileDiff {
         FileDiff {
@@ -86,7 +109,7 @@ mod tests {
     }
 
     /// Two reviews: of `a` by security and correctness, of `b` by security alone.
-    fn ledger() -> CarryOver {
+    fn carry_over() -> CarryOver {
         let review = |head: &str, names: &[&str], patches: Vec<PatchId>| ReviewedFiles {
             head_sha: head.repeat(40),
             panel: panel(names),
@@ -97,18 +120,63 @@ mod tests {
                 review("2", &["correctness", "security"], vec![patch("a"), patch("gone")]),
                 review("1", &["security"], vec![patch("b")]),
             ],
+            touched: ["a.py", "b.py"].map(PathId::new).to_vec(),
             ..CarryOver::default()
         }
     }
 
     fn narrowed(panel_now: &[&str]) -> Narrowed {
-        let files = ["a.py", "b.py", "c.py"].map(file).to_vec();
-        narrow(
-            files,
-            vec![patch("a"), patch("b"), patch("c")],
-            &panel(panel_now),
-            &ledger(),
-        )
+        narrowed_by(panel_now, &carry_over())
+    }
+
+    fn narrowed_by(panel_now: &[&str], carry_over: &CarryOver) -> Narrowed {
+        let diff = FilteredDiff {
+            files: ["a.py", "b.py", "c.py"].map(file).to_vec(),
+            ..FilteredDiff::default()
+        };
+        let touched = touched(&diff);
+        let patches = vec![patch("a"), patch("b"), patch("c")];
+        narrow(diff.files, patches, &touched, &panel(panel_now), carry_over)
+    }
+
+    #[test]
+    fn what_was_reviewed_beside_a_file_that_has_left_the_change_is_reviewed_again() {
+        let all = ["a.py", "b.py", "c.py"];
+        let mut carry_over = carry_over();
+        carry_over.touched.push(PathId::new("guard.py"));
+        let narrowed = narrowed_by(&["security"], &carry_over);
+        assert_eq!(paths(&narrowed.files), all);
+        assert_eq!(
+            (narrowed.earlier, narrowed.reviewed, narrowed.unchanged),
+            (vec![], vec![], vec![])
+        );
+        // A summary of an older version does not say what its change touched.
+        carry_over.touched.clear();
+        assert_eq!(paths(&narrowed_by(&["security"], &carry_over).files), all);
+    }
+
+    #[test]
+    fn a_renamed_file_and_one_that_is_left_out_are_still_part_of_the_change() {
+        let renamed = FileDiff {
+            old_path: "old.py".into(),
+            kind: ChangeKind::Renamed,
+            ..file("new.py")
+        };
+        let copied = FileDiff {
+            old_path: "source.py".into(),
+            kind: ChangeKind::Copied,
+            ..file("copy.py")
+        };
+        let diff = FilteredDiff {
+            files: vec![renamed, copied],
+            filtered: vec![FilteredFile {
+                path: "vendor/x.go".into(),
+                reason: FilterReason::Vendored,
+            }],
+            ..FilteredDiff::default()
+        };
+        let expected = ["copy.py", "new.py", "old.py", "vendor/x.go"].map(PathId::new);
+        assert_eq!(touched(&diff), BTreeSet::from(expected));
     }
 
     fn paths(files: &[FileDiff]) -> Vec<&str> {

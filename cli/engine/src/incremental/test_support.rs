@@ -42,15 +42,16 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         before: Before::Posted,
         stood: true,
         author_may_settle: true,
+        language: None,
     }
 }
 
 /// An answer.
-pub(crate) fn said(voice: AuthorRole, body: &str) -> Reply {
+pub(crate) fn said(role: AuthorRole, body: &str) -> Reply {
     Reply {
         author: "somebody".into(),
         body: body.into(),
-        voice,
+        role,
         edited: false,
     }
 }

@@ -2,7 +2,7 @@
 
 use conclave_shared::severity::Severity;
 
-use crate::review::FindingRecord;
+use crate::review::{FIXED_IN, FindingRecord};
 
 /// The beginning of a commit's id as code, which no forge makes a reference of.
 fn short(sha: &str) -> String {
@@ -11,7 +11,7 @@ fn short(sha: &str) -> String {
 
 /// Why a thread is resolved: its problem is gone.
 pub(super) fn fixed(head_sha: &str) -> String {
-    format!("fixed in {}", short(head_sha))
+    format!("{FIXED_IN}{}", short(head_sha))
 }
 
 /// Why a thread is resolved: a member declined.
@@ -25,6 +25,20 @@ pub(super) const WITHDRAWN: &str = "a member's argument against it holds";
 
 /// What is answered when the coordinator gives in without words of its own.
 pub(super) const WITHDRAWN_ANSWER: &str = "You are right, thank you: this is withdrawn.";
+
+/// The answer where code elsewhere deals with the problem and the coordinator has no words of its own.
+pub(super) const FIXED_ELSEWHERE: &str = "This is dealt with at another place:";
+
+/// The answer where the coordinator takes a problem to be dealt with at another place, and that does not count, for this
+/// fault or because the review as a whole does not show it.
+pub(super) fn not_fixed_elsewhere(fault: Option<String>) -> String {
+    let fault = fault
+        .unwrap_or_else(|| "the reviewers report it again, or this review could not look at everything".to_owned());
+    format!(
+        "The coordinator takes this to be dealt with at another place. That does not count: {}. It stands.",
+        fault.trim_end_matches('.')
+    )
+}
 
 /// What is said in a settled thread whose problem has become worse.
 pub(super) fn worse(before: Severity, now: Severity, head_sha: &str) -> String {
@@ -107,7 +121,11 @@ pub(super) fn not_the_authors(record: &FindingRecord) -> String {
     )
 }
 
-/// The same for the review.
+/// Advice to a member whose words come close to a decision.
+pub(super) const NOT_ALONE: &str = "Your answer says more than `won't fix` or `acknowledged`, so it was read as an argument and \
+    settles nothing by itself. To settle this, answer with one of them and nothing else, or resolve this thread.";
+
+/// Note of the review on an author who tries to settle what is not theirs.
 pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {
     let why = weight(record);
     format!(

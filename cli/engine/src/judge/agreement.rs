@@ -6,7 +6,7 @@ use conclave_shared::{
 };
 
 use crate::{
-    findings::repeats,
+    findings::{claims_agree, repeats},
     review::{JudgedFinding, RemovedBy},
 };
 
@@ -54,6 +54,28 @@ pub(super) fn merge(judged: &mut [JudgedFinding], group: &[usize]) {
         merged.reason_code = Some("duplicate".into());
         merged.reason = Some(format!("the same problem as {id}"));
     }
+}
+
+/// Merges findings that stand, have one fingerprint on the same lines and say nearly the same, also where the coordinator keeps
+/// each: they are one thread, and count once.
+pub(super) fn merge_identical(judged: &mut [JudgedFinding]) {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, entry) in judged.iter().enumerate().filter(|(_, entry)| entry.stands()) {
+        let is_same = |group: &&mut Vec<usize>| is_same_place(&judged[group[0]].finding, &entry.finding);
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    for group in groups.iter().filter(|group| group.len() > 1) {
+        merge(judged, group);
+    }
+}
+
+fn is_same_place(one: &Finding, other: &Finding) -> bool {
+    let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line);
+    let overlap = one.line <= end(other) && other.line <= end(one);
+    one.fingerprint == other.fingerprint && overlap && claims_agree(&one.claim, &other.claim)
 }
 
 /// Merges what the coordinator has not decided on into its repeats that stand. What it has decided stays as it is.

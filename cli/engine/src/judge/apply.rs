@@ -13,7 +13,7 @@ use conclave_shared::{
 
 use super::{
     Action, Decision, Submission,
-    agreement::{is_same_claim, merge_undecided},
+    agreement::{is_same_claim, merge_identical, merge_undecided},
 };
 use crate::{
     findings::same_claims,
@@ -109,6 +109,7 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
         })
         .collect();
     merge_undecided(&mut judged, |id| decisions.contains_key(id));
+    merge_identical(&mut judged);
     sort(&mut judged);
     judged
 }

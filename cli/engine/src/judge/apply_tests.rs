@@ -212,3 +212,28 @@ fn a_section_is_that_of_a_reviewer() {
         assert_eq!(entry.section.as_str(), expected, "{section}");
     }
 }
+
+#[test]
+fn one_identity_on_the_same_lines_counts_once_also_where_the_judge_keeps_both() {
+    let two = |line| {
+        let mut other = finding("F2", Severity::Critical, "sql-injection", "b.py", line);
+        other.reviewer = ReviewerName::new("correctness").expect("a name");
+        other.found_by = vec![other.reviewer.clone()];
+        let mut one = finding("F1", Severity::Warning, "sql-injection", "b.py", 9);
+        one.fingerprint.clone_from(&other.fingerprint);
+        vec![one, other]
+    };
+    let both = json!([{"id": "F1", "action": "keep", "reason": "r"}, {"id": "F2", "action": "keep", "reason": "r"}]);
+    let kept = judged(two(9), both.clone(), &Grounds::default());
+    let standing: Vec<_> = kept.iter().filter(|entry| entry.stands()).collect();
+    let [entry] = &standing[..] else {
+        panic!("one stands: {standing:?}")
+    };
+    assert_eq!(
+        (entry.finding.severity, entry.finding.found_by.len()),
+        (Severity::Critical, 2)
+    );
+    // The same code at another place is another problem.
+    let kept = judged(two(20), both, &Grounds::default());
+    assert!(kept.iter().all(JudgedFinding::stands));
+}

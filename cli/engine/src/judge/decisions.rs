@@ -88,16 +88,34 @@ const REASON_CODES: [&str; 10] = [
     "preference",
 ];
 
+/// Maximum length of a summary in characters, ten times what is asked for; the rest is cut off.
+const MAX_SUMMARY: usize = 6_000;
+/// Maximum number of faults that are named to the model at once.
+const MAX_FAULTS: usize = 20;
+
 /// A submission that cannot be used. The text goes back to the model, which may submit again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SubmissionFault(String);
 
+/// The first faults, and the number of the others, in words for the model.
+pub(crate) fn some_of(faults: &[String]) -> String {
+    let named = faults.get(..MAX_FAULTS).unwrap_or(faults).join("; ");
+    match faults.len().saturating_sub(MAX_FAULTS) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
 impl Submission {
     /// Reads and checks the tool's arguments against the findings that exist.
     pub fn parse(arguments: Value, findings: &[Finding]) -> Result<Self, SubmissionFault> {
-        let submission: Self = serde_json::from_value(arguments)
+        let mut submission: Self = serde_json::from_value(arguments)
             .map_err(|error| SubmissionFault(format!("submit_review could not be read: {error}")))?;
+        if let Some((end, _)) = submission.summary.char_indices().nth(MAX_SUMMARY) {
+            submission.summary.truncate(end);
+            submission.summary.push_str(" […]");
+        }
         let mut faults = Vec::new();
         if submission.summary.trim().is_empty() {
             faults.push("summary is empty".to_owned());
@@ -146,7 +164,7 @@ impl Submission {
         if faults.is_empty() {
             Ok(submission)
         } else {
-            Err(SubmissionFault(faults.join("; ")))
+            Err(SubmissionFault(some_of(&faults)))
         }
     }
 }

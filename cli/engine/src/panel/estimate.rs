@@ -225,7 +225,7 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     };
     let files = input.patches.files;
     // Without any key a plan still tells what the preferred models would cost.
-    let hypothetical = input.plan.nobody_can_run().is_some();
+    let hypothetical = input.plan.why_no_reviewer().is_some();
     let mut sessions = Vec::new();
     let mut warm: Vec<&ModelId> = Vec::new();
     for member in &input.plan.members {

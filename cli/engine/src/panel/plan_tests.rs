@@ -204,7 +204,7 @@ fn a_disabled_reviewer_is_named_and_does_not_run() {
         ["security does not review: disabled by .conclave.toml of the target branch"],
         "a review without documentation is thinner, one without security is another review"
     );
-    assert_eq!(plan.nobody_can_run(), None);
+    assert_eq!(plan.why_no_reviewer(), None);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn an_empty_panel_is_no_review() {
     }
     .plan();
     assert_eq!(
-        plan.nobody_can_run().as_deref(),
+        plan.why_no_reviewer().as_deref(),
         Some("the trivial panel is empty: generalist is disabled by .conclave.toml of the target branch")
     );
 }
@@ -336,7 +336,7 @@ fn who_is_asked_for_and_cannot_sit_is_a_gap() {
         ..of(vec![file("a.rs", 50)])
     }
     .plan();
-    let none = plan.nobody_can_run().expect("nobody is left");
+    let none = plan.why_no_reviewer().expect("nobody is left");
     assert!(none.contains("security is disabled by .conclave.toml"), "{none}");
 }
 

@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    incremental::{Done, ReconcileInput, reconcile, remember},
+    incremental::{Done, ReconcileInput, joined, reconcile, remember, remember_unproven},
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     ports::SourceTree,
     repo_config::RubricSettings,
-    review::{Coverage, GivenPatch, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, StopCause},
+    review::{Coverage, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport, SCHEMA_VERSION, StopCause},
     rules::ManualReview,
     session::{Judgement, PanelResult, Reading},
 };
@@ -44,21 +44,23 @@ pub struct Heard {
 
 /// Makes the review.
 pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], source: &dyn SourceTree) -> Review {
-    let (subject, plan) = (job.subject, job.plan);
-    let (panel, judgement, stopped) = (heard.panel, heard.judgement, heard.stopped);
-    let (mut recalled, partial) = (heard.recalled, heard.partial);
+    let (subject, plan, partial) = (job.subject, job.plan, heard.partial);
+    let (panel, judgement, stopped, mut recalled) = (heard.panel, heard.judgement, heard.stopped, heard.recalled);
     let mut judged = judgement.findings;
     recalled.rejoin(&mut judged, &job.memory.now());
     // Of all findings of the run: also of those that join an earlier one, or are settled with it.
     let mut reported = judged.clone();
 
+    // The change is reviewed again after a critical finding without proof. Until its patch changes, that finding stands,
+    // whatever the next review finds.
+    let lacks_proof = !panel.unproven.is_empty();
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, patches, &job.security);
     let mut coverage = Coverage {
         filtered: job.filtered,
         not_read,
         cut: job.cut,
         hallucinated: panel.hallucinated.len(),
-        unproven: panel.unproven,
+        unproven: joined(panel.unproven, job.prior.unproven),
         notes: plan.rules.notes,
         ..given(&job.files)
     };
@@ -76,13 +78,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         degraded: judgement.degraded.is_some() || stopped.is_some() || is_cut,
         head_sha: &subject.head_sha,
     });
-    let mut findings = reconciled.findings;
-    findings.extend(job.prior.refuted);
+    let findings = with_refuted(reconciled.findings, job.prior.refuted);
     reported.extend(findings.iter().filter(|entry| entry.since.is_some()).cloned());
     let mut approval_holds = job.approval_holds;
     approval_holds.extend(holds(&reported, &job.prompt_paths));
-    let lacks_judge = judgement.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged);
-    if lacks_judge && stopped.is_none() {
+    if stopped.is_none() && (judgement.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged)) {
         let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
         approval_holds.extend(no_judge(&reported, is_complete));
     }
@@ -95,15 +95,18 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let result = rate(&findings, &coverage.gaps, &people, job.rubric, is_judged, stopped);
-    let ledger = remember(Done {
+    let carry_over = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
         reviewers: &panel.reports,
         coverage: &coverage,
-        is_cut: partial.is_some() || !is_judged,
+        is_cut: partial.is_some() || !is_judged || lacks_proof,
         settled: reconciled.remembered,
         patches: job.prior.patches,
         earlier: job.prior.reviewed,
+        touched: job.prior.touched,
+        unproven: remember_unproven(&coverage.unproven, &job.prior.identities),
+        heard: job.prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
     Review {
@@ -130,17 +133,36 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         approval_holds,
         partial,
         configuration: job.configuration,
+        runtime: job.runtime,
         coverage,
         warnings: job.warnings,
         stages: job.stages,
         threads: reconciled.threads,
         settled: reconciled.settled,
         aside: judgement.verdicts.aside.filter(|_| job.prior.aside_open),
-        ledger,
+        carry_over,
         seconds: heard.seconds,
         cost_usd,
         cache_hit_rate,
     }
+}
+
+/// The newest comment that the judge of this review has read; 0 for none.
+fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerReport) -> u64 {
+    let newest = subject.comments.iter().map(|comment| comment.order).max();
+    let is_heard = is_judged && coordinator.outcome == ReviewerOutcome::Ok;
+    newest.filter(|_| is_heard).unwrap_or_default()
+}
+
+/// The findings, with those that earlier reviews have taken out and this one does not speak of.
+fn with_refuted(mut findings: Vec<JudgedFinding>, earlier: Vec<JudgedFinding>) -> Vec<JudgedFinding> {
+    for entry in earlier {
+        let is_same = |own: &JudgedFinding| own.finding.fingerprint == entry.finding.fingerprint;
+        if !findings.iter().any(is_same) {
+            findings.push(entry);
+        }
+    }
+    findings
 }
 
 /// The files that were given to the panel.

@@ -9,7 +9,7 @@ use crate::{
     diff::{FileDiff, FilteredFile},
     memory::Recall,
     repo_config::RubricSettings,
-    review::{ApprovalHold, ConfigurationFallback, CutFile, GivenPatch, Plan, ReviewSubject, StageTime},
+    review::{ApprovalHold, ConfigurationFallback, CutFile, GivenPatch, Plan, ReviewSubject, RuntimeName, StageTime},
 };
 
 /// What is reviewed, by whom.
@@ -55,6 +55,8 @@ pub struct ReviewJob {
     pub prompt_paths: PathGlobs,
     /// What the review goes by where the configuration service had no answer at its start.
     pub configuration: Option<ConfigurationFallback>,
+    /// The agent runtime that the sessions run on.
+    pub runtime: Option<RuntimeName>,
     /// Warnings that came up before the run, for the review.
     pub warnings: Vec<String>,
     /// Times of the stages before the run.

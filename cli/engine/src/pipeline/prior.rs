@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::Lines,
+    incremental::{Identities, Lines},
     ports::SourceTree,
-    review::{Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, ReviewedFiles},
+    review::{Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, ReviewedFiles, UnprovenFinding},
 };
 
 /// What earlier reviews of the same merge request have to do with this one.
@@ -20,10 +20,18 @@ pub struct Prior {
     pub earlier: Vec<EarlierFiles>,
     /// The same for the next review.
     pub reviewed: Vec<ReviewedFiles>,
-    /// Findings that earlier reviews removed because of code of the change itself, in files that this review leaves out.
+    /// The paths that the change touches.
+    pub touched: Vec<PathId>,
+    /// The identities of all patches, also of those that this review leaves out.
+    pub identities: Identities,
+    /// Serious findings of earlier reviews that nothing proved, on patches that are as they were.
+    pub unproven: Vec<UnprovenFinding>,
+    /// Findings that earlier reviews removed because of code of the change itself, in files that are as they were.
     pub refuted: Vec<JudgedFinding>,
-    /// True if a light-hearted question may still be answered.
+    /// True if a person has asked something that no judge has read, and a light-hearted question may still be answered.
     pub aside_open: bool,
+    /// The newest comment that a judge has read.
+    pub heard: u64,
 }
 
 /// Says which files were reviewed before; they were not left out by a rule.

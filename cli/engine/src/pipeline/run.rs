@@ -74,8 +74,9 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
         let recalled = suppress(&mut panel.findings, earlier, &job.memory.now());
         (panel, recalled)
     };
-    let asks_models = needs_models(&job.files, earlier);
-    // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
+    let asks_models = needs_models(&job.files, earlier, job.prior.aside_open);
+    // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge, or a question
+    // to answer.
     let members = if asks_models && !job.files.is_empty() {
         members
     } else {
@@ -119,9 +120,9 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     conclude(job, heard, &input.patches, ports.source.as_ref()).await
 }
 
-/// Whether a model is asked at all: there is a file to read, or an earlier finding to judge.
-pub fn needs_models(files: &[FileDiff], earlier: &[ExistingFinding]) -> bool {
-    !files.is_empty() || needs_judge(earlier)
+/// Returns whether a model is asked at all: there is a file to read, an earlier finding to judge, or a person who asks something.
+pub fn needs_models(files: &[FileDiff], earlier: &[ExistingFinding], asks: bool) -> bool {
+    !files.is_empty() || needs_judge(earlier) || asks
 }
 
 fn session_context(ports: &ReviewPorts, limits: &Limits, members: &[PanelMember]) -> SessionContext {
@@ -173,7 +174,7 @@ fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: Judge
         (JudgedBy::Nobody, _) => {
             let summary = match job.prior.earlier.first() {
                 Some(newest) => format!(
-                    "Nothing has changed since the review of {}, so no model was asked.",
+                    "No reviewed file has changed since the review of {}, so no model was asked.",
                     newest.short()
                 ),
                 None => "Every changed file is noise by rule, so no model was asked.".to_owned(),

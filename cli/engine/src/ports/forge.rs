@@ -84,7 +84,7 @@ pub struct PublishOutcome {
     /// Whether the forge counts our approval, read back after posting.
     pub approved: bool,
     /// What the verdict asked for, and what the forge shows.
-    pub stance: Option<AppliedState>,
+    pub applied_state: Option<AppliedState>,
     /// Findings that now stand beside their lines and did not before.
     pub posted_inline: usize,
     /// Where each finding is shown that has a note of its own; the others that stand are in the summary.
@@ -114,7 +114,7 @@ impl AppliedState {
 /// A place where reviews are posted.
 #[async_trait]
 pub trait Forge: Send + Sync {
-    /// Posts the review and takes the stance that its verdict asks for. A second time it changes nothing.
+    /// Posts the review and sets the review state that its verdict asks for. A second time it changes nothing.
     async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError>;
 
     /// Returns whether posting ended because the account may not write at all.

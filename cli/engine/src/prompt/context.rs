@@ -247,7 +247,7 @@ fn existing(findings: &[ExistingFinding], cuts: &mut Cuts) -> Option<String> {
                 text,
                 "  [{}, {}] {body}",
                 reply.author.sanitized_line(),
-                reply.voice.as_str()
+                reply.role.as_str()
             );
         }
     }

@@ -25,6 +25,7 @@ fn comment(author: &str, body: &str) -> Comment {
     Comment {
         author: author.into(),
         body: body.into(),
+        order: 0,
     }
 }
 
@@ -55,7 +56,7 @@ fn full_subject() -> ReviewSubject {
             replies: vec![Reply {
                 author: "ann".into(),
                 body: "won't\nfix".into(),
-                voice: AuthorRole::Member,
+                role: AuthorRole::Member,
                 edited: false,
             }],
             ..existing("E1", "d")
@@ -245,7 +246,7 @@ fn nothing_that_people_write_closes_a_section() {
             replies: vec![Reply {
                 author: attack.into(),
                 body: attack.into(),
-                voice: AuthorRole::Outsider,
+                role: AuthorRole::Outsider,
                 edited: false,
             }],
             ..existing("E1", "a")

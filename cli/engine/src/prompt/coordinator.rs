@@ -24,7 +24,7 @@ pub fn render_coordinator(file: &ContextFile<'_>, nonce: &Nonce) -> Rendered {
     let input = nonce.section("mr_input", &sections.join("\n\n"));
     let order = if file.patches.is_empty() {
         "No file has to be reviewed: what this merge request changes was reviewed before, as it is, so the panel is empty and \
-         nothing is missing. Judge the earlier findings, then call `submit_review`. The panel's answer:"
+         nothing is missing. Judge the earlier findings, answer what people ask, then call `submit_review`. The panel's answer:"
     } else {
         "The reviewers are done. Judge their findings, then call `submit_review`. These are they, as `spawn_reviewers` returns \
          them:"

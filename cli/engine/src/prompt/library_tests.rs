@@ -112,7 +112,7 @@ fn every_example_is_a_finding_that_would_be_taken() {
         assert!(bad.len() > 100, "{name} does not say why");
 
         let block = examples.split("```").nth(1).expect("a block");
-        let scanned = scan(&format!("<findings>{block}</findings>"));
+        let scanned = scan(&format!("<findings>{block}</findings>"), &[]);
         assert_eq!(scanned.faults, Vec::<String>::new(), "{name}");
         let [example] = &scanned.findings[..] else {
             panic!("{name} has one good example")
@@ -226,6 +226,7 @@ fn the_coordinator_knows_its_sections_tools_and_codes() {
     let reviewers = [
         "review_panel",
         "materiality_hints",
+        "agents_md_files",
         "established_facts",
         "hot_spots",
         "patch_texts",

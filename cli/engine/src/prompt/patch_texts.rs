@@ -36,12 +36,19 @@ pub fn patch_text(patch: &[u8]) -> Option<&str> {
     (Untrusted::from(text).sanitized() == text).then_some(text)
 }
 
-/// The section of these patches, each with the path of its file; nothing if there is none.
-pub fn render_patch_texts<'a>(patches: impl Iterator<Item = (&'a str, &'a str)>, nonce: &Nonce) -> Option<String> {
+/// The section of these patches, each behind its number in the index; nothing if there is none.
+///
+/// The hashes of git's `index` line are left out: no finding quotes them, and every reviewer pays for them.
+pub fn render_patch_texts<'a>(patches: impl Iterator<Item = (usize, &'a str)>, nonce: &Nonce) -> Option<String> {
     let mut content = String::new();
-    for (path, text) in patches {
-        let _ = writeln!(content, "{MARK}{path}");
-        content.push_str(text);
+    for (number, text) in patches {
+        let _ = writeln!(content, "{MARK}{number:04}");
+        let hunks = text.find("\n@@").unwrap_or(0);
+        let (header, rest) = text.split_at(hunks);
+        for line in header.split_inclusive('\n').filter(|line| !line.starts_with("index ")) {
+            content.push_str(line);
+        }
+        content.push_str(rest);
         if !content.ends_with('\n') {
             content.push('\n');
         }
@@ -76,12 +83,16 @@ mod tests {
     }
 
     #[test]
-    fn each_patch_has_its_file_in_front() {
+    fn each_patch_has_its_number_in_front_and_no_hashes() {
         let nonce = Nonce::new(b"secret", "subject");
-        let patches = [("p/0001-a.patch", "@@ -1 +1 @@\n+a"), ("p/0002-b.patch", "+b\n")];
+        let renamed = "diff --git a/b b/c\nsimilarity index 90%\nindex 1234..5678 100644\n--- a/b\n+++ b/c\n@@ -1 +1 @@\n+b\nindex kept\n";
+        let patches = [(1, "@@ -1 +1 @@\n+a"), (12, renamed)];
         let text = render_patch_texts(patches.into_iter(), &nonce).expect("a section");
         assert!(
-            text.contains(">\n=== p/0001-a.patch\n@@ -1 +1 @@\n+a\n=== p/0002-b.patch\n+b\n</patch_texts_"),
+            text.contains(
+                ">\n=== 0001\n@@ -1 +1 @@\n+a\n=== 0012\ndiff --git a/b b/c\nsimilarity index 90%\n--- a/b\n+++ b/c\n@@ -1 +1 @@\n+b\nindex \
+                 kept\n</patch_texts_"
+            ),
             "{text}"
         );
         assert_eq!(render_patch_texts(std::iter::empty(), &nonce), None);

@@ -29,21 +29,20 @@ pub fn brief(parts: &mut Vec<String>, shared: SharedText<'_>, field: &Field<'_>)
     let SharedText { context, patches } = shared;
     let (how, patches) = match patches {
         Some(patches) => (
-            "Its index names the patches, each with a number; those whose text follows in the last section need not be opened, \
-             the others that are yours do.",
+            "Its index numbers the patches. Those whose text follows in the last section need not be opened, the others \
+             that are yours do.",
             format!("\n{patches}\n"),
         ),
         None => (
-            "Its index names the patches, each with a number; read those that are yours.",
+            "Its index numbers the patches: read those that are yours.",
             String::new(),
         ),
     };
     parts.insert(
         0,
         format!(
-            "Review one merge request. The working directory holds the source as it is after the merge request; paths are \
-             relative to it. What follows is the text of `{CONTEXT_FILE}`, whole: do not read that file again. {how} Your \
-             role comes last.\n\n{context}{patches}"
+            "Review one merge request. This is the text of `{CONTEXT_FILE}`, whole. {how} Your role comes \
+             last.\n\n{context}{patches}"
         ),
     );
     if let Some(role) = parts.last_mut() {

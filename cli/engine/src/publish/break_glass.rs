@@ -1,14 +1,14 @@
 //! Break glass: a person with the right to decide says that there is no time for a review.
 //!
-//! A comment with the line `break glass` skips the review before it starts, and the merge request is approved. It is valid for
-//! the commit that it was written on and for later ones, until a comment with the line `break glass off`. The line has to be
+//! A comment with the paragraph `break glass` skips the review before it starts, and the merge request is approved. It is valid for
+//! the commit that it was written on and for later ones, until a comment with `break glass off`. The paragraph has to be
 //! the writer's own plain text ([`OwnWords`]), in a comment that nobody has edited. Who wrote it is asked of GitLab. For a
 //! merge request from a fork there is none: its code is reviewed, or a person merges it without us.
 
 use super::{Conversation, Note};
 use crate::{
     review::{AuthorRole, ReviewMode},
-    untrusted::OwnWords,
+    untrusted::{OwnBlock, OwnWords},
 };
 
 /// The people whose word counts.
@@ -66,18 +66,25 @@ pub fn break_glass_words(conversation: &Conversation) -> impl Iterator<Item = (&
         .filter_map(|note| Some((note, word(&note.text)?)))
 }
 
-/// The last line of a text that says so and is its writer's own plain text.
+/// The last word of a text that stands in a paragraph of its writer's own plain text, beside nothing else: a line of a wrapped
+/// sentence may speak of the word.
 fn word(text: &str) -> Option<BreakGlassWord> {
     let own = OwnWords::of(text);
-    let words = own.plain_lines().filter_map(|line| {
-        let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
-        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["break", "glass"] => Some(BreakGlassWord::On),
-            ["break", "glass", "off"] => Some(BreakGlassWord::Off),
-            _ => None,
-        }
-    });
-    words.last()
+    let last_of = |block: &OwnBlock| {
+        let words: Option<Vec<_>> = block.lines.iter().map(|line| word_of(&line.text)).collect();
+        words?.pop()
+    };
+    own.plain_paragraphs().filter_map(last_of).last()
+}
+
+/// The word that a line consists of.
+fn word_of(line: &str) -> Option<BreakGlassWord> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["break", "glass"] => Some(BreakGlassWord::On),
+        ["break", "glass", "off"] => Some(BreakGlassWord::Off),
+        _ => None,
+    }
 }
 
 /// The summary of a review that did not happen. `comment` is the address of the comment, `noun` the forge's word for a merge
@@ -100,8 +107,8 @@ pub fn skipped_text(
     let comment = comment.map_or_else(|| "comment".to_owned(), |url| format!("[comment]({url})"));
     format!(
         "## 🔨 Not reviewed: break glass\n\n`{user}` has broken the glass in this {comment}. The {noun} is not \
-         reviewed, at this commit and later ones, until {decider} writes a comment with the line \
-         `break glass off`.{approval}"
+         reviewed, at this commit and later ones, until {decider} writes a comment with \
+         `break glass off` in a paragraph of its own.{approval}"
     )
 }
 

@@ -1,9 +1,9 @@
-//! Lines that are the writer's own.
+//! Paragraphs that are the writer's own.
 
 use super::*;
 
 #[test]
-fn only_a_line_of_the_writers_own_counts() {
+fn only_a_paragraph_of_the_writers_own_counts() {
     for (text, expected) in [
         ("break glass", Some(BreakGlassWord::On)),
         ("  Break  GLASS \r\n", Some(BreakGlassWord::On)),
@@ -42,6 +42,14 @@ fn only_a_line_of_the_writers_own_counts() {
         ("# break glass", None),
         (">>>\nWhat now?\n>>>\nbreak glass", Some(BreakGlassWord::On)),
         ("break glass\n\n> break glass off", Some(BreakGlassWord::On)),
+        ("Nobody may write\nbreak glass\nhere.", None),
+        ("I do not say\nbreak glass", None),
+        ("break glass\nis what nobody should write", None),
+        ("break glass\nbreak glass off\nis how it ends", None),
+        (
+            "Nobody may write\nbreak glass off\nhere.\n\nbreak glass",
+            Some(BreakGlassWord::On),
+        ),
         ("", None),
     ] {
         assert_eq!(word(text), expected, "{text:?}");

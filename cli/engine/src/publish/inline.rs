@@ -20,7 +20,7 @@ pub struct NoteForm {
     /// Maximum length of a note beside its lines.
     pub max_inline: usize,
     /// Maximum length of what the summary remembers of the findings, as a marker.
-    pub max_ledger: usize,
+    pub max_carry_over: usize,
     /// The header of a suggestion.
     pub suggestion: SuggestionSyntax,
 }
@@ -118,7 +118,7 @@ pub fn plan_openings<'a>(
     let mut shown = HashMap::new();
     let mut new = Vec::new();
     let mut chosen = HashSet::new();
-    for entry in publication.review.standing() {
+    for entry in publication.review.surviving() {
         let print = &entry.finding.fingerprint;
         if let Some(own) = threads.iter().rev().find(|own| shows(own, entry, bot)) {
             shown.insert(print.clone(), Shown::in_note(own.note, false));

@@ -50,8 +50,8 @@ impl OtherRuns<'_> {
         }
         let threads: HashSet<&Fingerprint> = threads.iter().map(|own| &own.record.fingerprint).collect();
         let known: CarryOver = self.bot.remembered(self.before).unwrap_or_default();
-        let ledger: Option<CarryOver> = news.as_ref().and_then(|_| self.bot.remembered(now));
-        for entry in ledger.into_iter().flat_map(|ledger| ledger.findings) {
+        let carry_over: Option<CarryOver> = news.as_ref().and_then(|_| self.bot.remembered(now));
+        for entry in carry_over.into_iter().flat_map(|carry_over| carry_over.findings) {
             let stands = matches!(entry.before, Before::Stood | Before::Posted);
             let Some(record) = entry.record.filter(|_| stands && !threads.contains(&entry.fingerprint)) else {
                 continue;
@@ -71,7 +71,7 @@ impl OtherRuns<'_> {
             }
         }
         found.retain(|found| {
-            let mut standing = self.review.standing();
+            let mut standing = self.review.surviving();
             standing.all(|entry| entry.finding.fingerprint != found.record.fingerprint)
         });
         let other = concluded.filter(|concluded| !is_older && !concluded.may_approve);

@@ -53,8 +53,8 @@ fn what_was_posted_is_ours_and_is_read() {
         panic!("one thread")
     };
     assert_eq!((own.thread.id.as_str(), own.record.line), ("1", 4));
-    let ledger: CarryOver = bot.remembered(&conversation).expect("a ledger");
-    let remembered: Option<&FindingRecord> = ledger.findings[0].record.as_ref();
+    let carry_over: CarryOver = bot.remembered(&conversation).expect("a carry-over");
+    let remembered: Option<&FindingRecord> = carry_over.findings[0].record.as_ref();
     assert_eq!(remembered, Some(&own.record));
     assert_eq!(own.record.severity, Severity::Warning);
 }

@@ -24,7 +24,7 @@ pub struct Summary {
     /// The costs of all reviews of the merge request, in millionths of a dollar.
     pub spent_micros: u64,
     /// The memory for the next review, if any.
-    pub ledger: Option<CarryOver>,
+    pub carry_over: Option<CarryOver>,
     /// Whether it has to be written even if it says the same: its costs have changed, and there is a limit for them.
     pub must_be_written: bool,
 }
@@ -45,7 +45,7 @@ impl Summary {
     pub fn of(review: &Review, form: NoteForm) -> Self {
         let mut summary = Self::new(&render_markdown(review), conclusion(review), form.max_summary);
         // A marker is its JSON in Base64.
-        summary.ledger = Some(review.ledger.clone().within(form.max_ledger / 4 * 3));
+        summary.carry_over = Some(review.carry_over.clone().within(form.max_carry_over / 4 * 3));
         summary.state.head = Some(review.head_sha.clone());
         summary.state.concluded = Some(Concluded {
             head: review.head_sha.clone(),
@@ -67,7 +67,7 @@ impl Summary {
             text,
             state,
             spent_micros: 0,
-            ledger: None,
+            carry_over: None,
             must_be_written: false,
         }
     }
@@ -89,9 +89,9 @@ impl Summary {
             signer.spent(self.spent_micros),
             signer.sign(&self.state),
         );
-        if let Some(ledger) = &self.ledger {
+        if let Some(carry_over) = &self.carry_over {
             body.push('\n');
-            body.push_str(&signer.sign(ledger));
+            body.push_str(&signer.sign(carry_over));
         }
         body
     }
@@ -117,7 +117,7 @@ impl Summary {
             return false;
         };
         let (shown, _) = split(&note.text);
-        self.ledger == bot.signer.read(&note.text)
+        self.carry_over == bot.signer.read(&note.text)
             && known.conclusion == self.state.conclusion
             && known.requested_changes == self.state.requested_changes
             && known.head == self.state.head
@@ -153,7 +153,7 @@ pub fn spent_usd(bot: &BotIdentity, conversation: &Conversation) -> f64 {
 /// second one writes nothing.
 fn conclusion(review: &Review) -> String {
     let mut findings: Vec<Value> = review
-        .standing()
+        .surviving()
         .map(|entry| {
             let finding = &entry.finding;
             json!([

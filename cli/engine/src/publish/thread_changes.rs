@@ -37,6 +37,10 @@ pub struct ThreadChanges {
     pub gone: HashSet<String>,
 }
 
+/// The address of lines of a file at the reviewed commit, as the forge shows them: of file, first line, and last line where
+/// there are several. None where the forge cannot say.
+pub type CodeLink<'l> = &'l dyn Fn(&str, u32, Option<u32>) -> Option<String>;
+
 /// Plans what the review says of our threads. A thread with an answer that came after `before` was read is left as it is: the next
 /// review reads the answer first. A second time there is no step left.
 pub fn plan_thread_changes(
@@ -44,6 +48,7 @@ pub fn plan_thread_changes(
     review: &Review,
     before: &Conversation,
     now: &Conversation,
+    link: CodeLink<'_>,
 ) -> ThreadChanges {
     let mut changes = ThreadChanges::default();
     for action in &review.threads {
@@ -60,7 +65,7 @@ pub fn plan_thread_changes(
         }
         changes.steps.push(ThreadSteps {
             thread: action.thread.clone(),
-            steps: steps(bot, review, action, thread),
+            steps: steps(bot, review, action, thread, link),
         });
     }
     changes
@@ -70,11 +75,37 @@ fn newest(thread: &Thread) -> u64 {
     thread.notes.iter().map(|note| note.order).max().unwrap_or_default()
 }
 
-fn steps(bot: &BotIdentity, review: &Review, action: &ThreadAction, thread: &Thread) -> Vec<ThreadStep> {
+fn steps(
+    bot: &BotIdentity,
+    review: &Review,
+    action: &ThreadAction,
+    thread: &Thread,
+    link: CodeLink<'_>,
+) -> Vec<ThreadStep> {
     let (answer, resolve) = match &action.change {
         ThreadChange::Keep => return Vec::new(),
         ThreadChange::Resolve { .. } => (None, true),
-        ThreadChange::Answer { text, resolve } => (Some(text), *resolve),
+        ThreadChange::Answer { text, resolve } => {
+            let answer = escape(text.trim());
+            let is_said = !thread.resolved && is_answered(bot, thread, "");
+            ((!is_said).then_some(answer), *resolve)
+        }
+        ThreadChange::FixedElsewhere {
+            text,
+            file,
+            line,
+            end_line,
+        } => {
+            let lines = end_line.map_or_else(|| format!("line {line}"), |end| format!("lines {line}-{end}"));
+            let place = escape(&format!("{file}, {lines}"));
+            let place = match link(file, *line, *end_line) {
+                Some(address) => format!("[{place}]({address})"),
+                None => place,
+            };
+            // An answer of before did not name the place.
+            let answer = format!("{}\n\n{place}", escape(text.trim()));
+            ((!is_answered(bot, thread, &place)).then_some(answer), true)
+        }
     };
     let reopen = thread.resolved && !resolve;
     let mut steps = Vec::new();
@@ -82,10 +113,9 @@ fn steps(bot: &BotIdentity, review: &Review, action: &ThreadAction, thread: &Thr
         // First, and then the answer: a run that dies in between must not leave a problem settled that is worse than it was.
         steps.push(ThreadStep::Reopen);
     }
-    if let Some(text) = answer.filter(|_| !is_answered(bot, thread)) {
-        let mut body = escape(text.trim());
+    if let Some(mut body) = answer {
         let entry = review
-            .standing()
+            .surviving()
             .find(|entry| entry.finding.fingerprint == action.fingerprint);
         // It is opened again as what it is now.
         if let Some(entry) = entry.filter(|_| reopen) {
@@ -100,7 +130,8 @@ fn steps(bot: &BotIdentity, review: &Review, action: &ThreadAction, thread: &Thr
     steps
 }
 
-/// Returns whether the last answer in an open thread is ours: then everything is said.
-fn is_answered(bot: &BotIdentity, thread: &Thread) -> bool {
-    !thread.resolved && thread.answers().next_back().is_some_and(|note| bot.wrote(note))
+/// Returns whether the last answer in the thread is ours and has this in it: then everything is said.
+fn is_answered(bot: &BotIdentity, thread: &Thread, with: &str) -> bool {
+    let last = thread.answers().next_back();
+    last.is_some_and(|note| bot.wrote(note) && note.text.contains(with))
 }

@@ -75,7 +75,7 @@ fn above_the_last(
         text.push_str(last);
     }
     let mut summary = Summary::new(&text, text_hash(conclusion), max_bytes);
-    summary.ledger = bot.remembered(conversation);
+    summary.carry_over = bot.remembered(conversation);
     summary.spent_micros = bot.spent_micros(conversation);
     summary.state.requested_changes = requested_changes;
     summary.state.concluded = bot

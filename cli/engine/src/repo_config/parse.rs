@@ -14,7 +14,7 @@ use toml::de::DeTable;
 
 use super::{
     AuthorSettles, BreakGlassBy, BreakGlassSettings, CodexSettings, PanelSettings, PathInstruction, PathSettings,
-    RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
+    RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, RuntimeChoice, Strictness,
     problem::Problems,
     reader::{Reader, did_you_mean},
     schema::LANGUAGE,
@@ -122,6 +122,7 @@ impl Reader<'_> {
         ]
         .map(|choice| (choice, choice.as_str()));
         let sandboxes = [SandboxLevel::Enforced, SandboxLevel::Partial].map(|choice| (choice, choice.as_str()));
+        let runtimes = RuntimeChoice::ALL.map(|choice| (choice, choice.as_str()));
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
         ReviewSettings {
             language,
@@ -131,6 +132,7 @@ impl Reader<'_> {
             mode: self.choice(table, "mode", &modes),
             max_inline: self.number(table, "review", "max_inline", 0..=MAX_INLINE),
             preset: self.choice(table, "preset", &presets),
+            runtime: self.choice(table, "runtime", &runtimes),
             memory: self.switch(table, "review", "memory"),
             author_settles: self.choice(table, "author_settles", &author).unwrap_or_default(),
             prompt_paths: self.globs(table, "review", "prompt_paths").unwrap_or_default(),

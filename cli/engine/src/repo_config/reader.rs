@@ -37,6 +37,7 @@ pub(super) const KEYS: [(&str, &[&str]); 14] = [
             "mode",
             "max_inline",
             "preset",
+            "runtime",
             "memory",
             "author_settles",
             "prompt_paths",

@@ -12,7 +12,7 @@ use crate::review::{CONTEXT_FILE, Review};
 /// otherwise look like clean ones.
 pub fn render_code_quality(review: &Review) -> Value {
     let issues = review
-        .standing()
+        .surviving()
         .zip(fingerprints(review))
         .filter(|(entry, _)| entry.finding.file != CONTEXT_FILE);
     let issues = issues.map(|(entry, fingerprint)| {

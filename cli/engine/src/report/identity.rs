@@ -11,7 +11,7 @@ use crate::review::Review;
 pub(super) fn fingerprints(review: &Review) -> Vec<String> {
     let mut seen: HashMap<&str, u32> = HashMap::new();
     review
-        .standing()
+        .surviving()
         .map(|entry| {
             let print = entry.finding.fingerprint.as_str();
             let count = seen.entry(print).or_insert(0);

@@ -18,7 +18,7 @@ pub fn render_junit(review: &Review) -> String {
     report.add_test_suite(verdict(review));
     let mut sections: Vec<&conclave_shared::reviewer::ReviewerName> =
         review.reviewers.iter().map(|report| &report.name).collect();
-    for entry in review.standing() {
+    for entry in review.surviving() {
         if !sections.contains(&&entry.section) {
             sections.push(&entry.section);
         }
@@ -29,7 +29,7 @@ pub fn render_junit(review: &Review) -> String {
         if let Some(run) = run {
             suite.set_time(seconds(run.seconds));
         }
-        let findings: Vec<&JudgedFinding> = review.standing().filter(|entry| entry.section == *section).collect();
+        let findings: Vec<&JudgedFinding> = review.surviving().filter(|entry| entry.section == *section).collect();
         if let Some(run) = run {
             suite.add_test_case(reviewer(run));
         }

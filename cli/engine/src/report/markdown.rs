@@ -66,7 +66,7 @@ pub fn render_markdown(review: &Review) -> String {
 /// The findings by section. The section with the worst finding comes first; inside they keep their order.
 fn sections(review: &Review) -> Vec<(&ReviewerName, Vec<&JudgedFinding>)> {
     let mut sections: Vec<(&ReviewerName, Vec<&JudgedFinding>)> = Vec::new();
-    for entry in review.standing() {
+    for entry in review.surviving() {
         match sections.iter_mut().find(|(section, _)| **section == entry.section) {
             Some((_, entries)) => entries.push(entry),
             None => sections.push((&entry.section, vec![entry])),

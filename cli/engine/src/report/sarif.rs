@@ -16,7 +16,7 @@ const FINGERPRINT: &str = "conclave/v1";
 /// The findings that stand as a SARIF log with one run. What was not reviewed is told in it: a consumer that reads
 /// `executionSuccessful` does not take an incomplete review for a clean one.
 pub fn render_sarif(review: &Review) -> Value {
-    let standing: Vec<&JudgedFinding> = review.standing().collect();
+    let standing: Vec<&JudgedFinding> = review.surviving().collect();
     let mut rules: BTreeMap<&str, usize> = BTreeMap::new();
     let mut rule_list: Vec<Value> = Vec::new();
     for entry in &standing {

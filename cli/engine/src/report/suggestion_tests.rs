@@ -66,17 +66,41 @@ fn words_are_no_code() {
         "Read the key with get and handle the missing value",
         "use the get method of the environment",
         "Do not raise here!",
+        "Use Decimal.",
+        "Use `ast.literal_eval`.",
+        "Use x = ast.literal_eval(a) here",
+        "Remove this line.",
+        "See above",
+        "Delete.",
+        "none",
+        "N/A",
+        "-",
     ] {
         assert_eq!(fixed(2, "    value = os.environ[key]", fix), None, "{fix}");
+        assert_eq!(fixed(1, "def load(key):", fix), None, "{fix}");
+        assert_eq!(
+            fixed(2, "    value = os.environ[key]", &format!("    {fix}")),
+            None,
+            "{fix}"
+        );
     }
     for fix in [
         "import os, sys",
         "value = compute(key)",
         "return value;",
         "if key not in value:",
-        "    a sentence that stands where code is indented",
+        "pass",
+        "value",
+        "Value value = Value.of(key);",
+        "use strict;",
     ] {
-        assert!(fixed(2, "    value = os.environ[key]", fix).is_some(), "{fix}");
+        let indented = format!("    {fix}");
+        assert!(fixed(2, "    value = os.environ[key]", &indented).is_some(), "{fix}");
+        assert_eq!(
+            fixed(2, "    value = os.environ[key]", fix),
+            None,
+            "in another column: {fix}"
+        );
     }
 }
 
@@ -92,7 +116,7 @@ fn lines_that_could_act_or_hide_something_are_not_offered() {
     ] {
         assert_eq!(fixed(2, "    value = os.environ[key]", fix), None, "{fix:?}");
     }
-    assert!(fixed(2, "    value = os.environ[key]", "// a comment\n    a()").is_some());
+    assert!(fixed(2, "    value = os.environ[key]", "    // a comment\n    a()").is_some());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The code that a finding stands on, remembered as two hashes.
+//! The code that a finding stands on, remembered as hashes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,22 @@ pub struct Anchor {
     pub(crate) code: String,
     /// The quoted lines and their neighbours, to the byte but for white space at their ends: an indentation can be the fix.
     pub(crate) around: String,
+    /// The line above that they are under by its smaller indentation, as that of their function; none for lines under no other, and
+    /// in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) under: Option<String>,
+    /// The quoted lines without any white space. Notes of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) squeezed: Option<Squeezed>,
+}
+
+/// Code without white space.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Squeezed {
+    /// Its hash.
+    pub(crate) hash: String,
+    /// Its length in bytes.
+    pub(crate) length: usize,
 }
 
 /// What has become of the code that a finding stands on.

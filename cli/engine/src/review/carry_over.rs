@@ -4,7 +4,7 @@ use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Se
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Before, FindingRecord, PatchId, Refutation};
+use super::{Before, FindingRecord, PatchId, PathId, Refutation, UnprovenFinding};
 
 /// The most characters of a claim that it keeps.
 pub(crate) const MAX_CLAIM: usize = 200;
@@ -22,9 +22,24 @@ pub struct CarryOver {
     /// Patches that were reviewed, newest review first.
     #[serde(default)]
     pub reviewed: Vec<ReviewedFiles>,
+    /// Every path that the change touched when this was written: `reviewed` counts only as long as each of them is still
+    /// touched. Summaries of older versions have none, so what they call reviewed is reviewed again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<PathId>,
+    /// Serious findings that nothing proved, and that a person has to decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproven: Vec<RememberedUnproven>,
     /// Serious findings that the judge took out by code of the change itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<RefutedFinding>,
+    /// The newest comment that a judge has read; 0 for none. A question up to it is not a reason to ask one again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub heard: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A finding of an earlier review.
@@ -55,6 +70,15 @@ pub struct ReviewedFiles {
     pub patches: Vec<PatchId>,
 }
 
+/// A serious finding without code that shows it, and the patch that it was reported on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RememberedUnproven {
+    /// The finding.
+    pub finding: UnprovenFinding,
+    /// The patch of its file, or the whole change where its file is not reviewed.
+    pub patch: PatchId,
+}
+
 impl CarryOver {
     /// Notes that threads show these findings now.
     pub fn posted<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
@@ -67,12 +91,14 @@ impl CarryOver {
         }
     }
 
-    /// Notes that the threads of these findings are still open, whatever was meant to become of them.
-    pub fn left_open<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
-        for fingerprint in fingerprints {
+    /// Notes that the threads of these findings are still open, whatever was meant to become of them; each with whether it
+    /// is fixed. What is fixed stays so, and its thread is left to people. What people's words have settled is settled again
+    /// by those.
+    pub fn left_open<'f>(&mut self, findings: impl IntoIterator<Item = (&'f Fingerprint, bool)>) {
+        for (fingerprint, is_fixed) in findings {
             for entry in &mut self.findings {
                 if entry.fingerprint == *fingerprint && entry.before == Before::Resolved {
-                    entry.before = Before::Posted;
+                    entry.before = if is_fixed { Before::Fixed } else { Before::Posted };
                 }
             }
         }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AnchorState, FindingRecord};
-use crate::untrusted::Untrusted;
+use crate::{language::Language, untrusted::Untrusted};
 
 /// A finding of an earlier review of ours, as a thread on the forge or as a part of our summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct ExistingFinding {
     /// Whether the author of the merge request may settle it, by the settings of the target branch. Set when
     /// the findings are assessed.
     pub author_may_settle: bool,
+    /// The project's language, in which plain decisions are understood too. Set when the findings are assessed.
+    pub language: Option<Language>,
 }
 
 /// What the last review remembered of an earlier finding.
@@ -59,7 +61,7 @@ pub struct Reply {
     /// The text.
     pub body: Untrusted,
     /// Whose word it is.
-    pub voice: AuthorRole,
+    pub role: AuthorRole,
     /// Whether the text was changed after it was written, perhaps by another person: then it is read, and decides nothing.
     pub edited: bool,
 }

@@ -31,7 +31,7 @@ pub enum ReviewState {
 }
 
 impl ReviewState {
-    /// What a review asks for in this mode. An earlier stance is taken back by every other one.
+    /// What a review asks for in this mode. An earlier review state is taken back by every other one.
     pub fn of(review: &Review, mode: ReviewMode) -> Self {
         match mode {
             ReviewMode::Approve | ReviewMode::Gate if review.may_approve() => Self::Approved,

@@ -14,7 +14,26 @@ use crate::diff::{Content, FileDiff};
 #[serde(transparent)]
 pub struct PatchId(String);
 
+/// The identity of a path that a change touches: 96 bits of SHA-256 in hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct PathId(String);
+
+impl PathId {
+    /// The identity of this path.
+    pub fn new(path: &str) -> Self {
+        Self(hex::encode(&Sha256::digest(path)[..12]))
+    }
+}
+
 impl PatchId {
+    /// The identity of all these patches together, in any order.
+    pub fn of_all<'p>(patches: impl IntoIterator<Item = &'p Self>) -> Self {
+        let mut all: Vec<&str> = patches.into_iter().map(|patch| patch.0.as_str()).collect();
+        all.sort_unstable();
+        Self(hex::encode(&Sha256::digest(all.concat())[..16]))
+    }
+
     /// The identity of this patch: paths, modes, and every line of every hunk with its context. Line numbers and object
     /// names take no part, so a rebase leaves it as it is, unless it changes a line next to the patch. Of what has no
     /// hunks the objects are all there is.

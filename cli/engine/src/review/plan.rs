@@ -33,8 +33,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether nobody at all can run, and then why: the review must not start.
-    pub fn nobody_can_run(&self) -> Option<String> {
+    /// The reason why no reviewer can run, if none can: the review must not start.
+    pub fn why_no_reviewer(&self) -> Option<String> {
         if self.members.is_empty() {
             let tier = self.assessment.tier;
             let mut why: Vec<String> = self

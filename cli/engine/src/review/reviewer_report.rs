@@ -93,6 +93,8 @@ pub enum RepairKind {
     Unread,
     /// Its answer was cut off at the token limit.
     CutOff,
+    /// A content filter of the provider stopped its answer.
+    Filtered,
     /// It made the same call again and again, or came to no end.
     Loop,
     /// The coordinator ended without a submission.

@@ -57,4 +57,6 @@ pub struct Comment {
     pub author: Untrusted,
     /// The text.
     pub body: Untrusted,
+    /// Grows with time: what was written later has a higher one.
+    pub order: u64,
 }

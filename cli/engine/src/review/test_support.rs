@@ -35,6 +35,7 @@ pub(crate) fn review() -> Review {
         approval_holds: Vec::new(),
         partial: None,
         configuration: None,
+        runtime: None,
         coverage: Coverage {
             reviewed: vec!["src/a.py".to_owned(), "src/b.py".to_owned()],
             changed_lines: 42,
@@ -45,7 +46,7 @@ pub(crate) fn review() -> Review {
         threads: Vec::new(),
         settled: Vec::new(),
         aside: None,
-        ledger: CarryOver::default(),
+        carry_over: CarryOver::default(),
         seconds: 65.0,
         cost_usd: 0.42,
         cache_hit_rate: Some(0.5),

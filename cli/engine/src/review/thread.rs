@@ -33,11 +33,34 @@ pub enum ThreadChange {
         /// Whether it is resolved as well.
         resolve: bool,
     },
+    /// It is answered with the code elsewhere that deals with its problem, and resolved.
+    FixedElsewhere {
+        /// The answer.
+        text: String,
+        /// The file of that code.
+        file: String,
+        /// Its first line.
+        line: u32,
+        /// Its last line, where there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end_line: Option<u32>,
+    },
 }
 
+/// Beginning of the reason for which the thread of a problem that is gone is resolved.
+pub(crate) const FIXED_IN: &str = "fixed in ";
+
 impl ThreadChange {
+    /// Returns true if the thread is resolved by it because the problem is gone.
+    pub fn is_for_a_fix(&self) -> bool {
+        matches!(self, Self::Resolve { why } if why.starts_with(FIXED_IN))
+    }
+
     /// Whether the thread is resolved by it.
     pub const fn resolves(&self) -> bool {
-        matches!(self, Self::Resolve { .. } | Self::Answer { resolve: true, .. })
+        matches!(
+            self,
+            Self::Resolve { .. } | Self::Answer { resolve: true, .. } | Self::FixedElsewhere { .. }
+        )
     }
 }

@@ -19,7 +19,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, poor_instructions, scan,
+        Checked, Hallucinated, SourceReader, check, claim_words, claims_agree, holds_findings, path_of,
+        poor_instructions, scan,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -139,7 +140,8 @@ impl<'a> Answers<'a> {
 
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
-        let scanned = scan(text);
+        let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        let scanned = scan(text, &paths);
         let before = self.findings.len() + self.open.len();
         let mut fetched = Fetched::default();
         for finding in &scanned.findings {
@@ -196,7 +198,8 @@ impl<'a> Answers<'a> {
                 is_known
                     || known.file == finding.file
                         && known.line == finding.line
-                        && (known.fingerprint == finding.fingerprint || known.claim == finding.claim)
+                        && (known.claim == finding.claim
+                            || (known.fingerprint == finding.fingerprint && claims_agree(&known.claim, &finding.claim)))
             });
             match known {
                 Some(known) => known.severity = known.severity.max(finding.severity),

@@ -1,12 +1,17 @@
 //! What a session survives, and what ends it. Time is paused: minutes pass at once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use conclave_shared::config::{ConfigDocument, Preset, ProviderSwitch};
-use tokio::sync::watch;
+use conclave_shared::{
+    config::{ConfigDocument, Preset, ProviderSwitch},
+    model::ModelId,
+    telemetry::ReviewerOutcome,
+};
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    review::StopCause,
+    ports::{Remedy, SessionEvent, SessionPrompt},
+    review::{RepairKind, StopCause},
     session::{
         LiveRoutes, RouteFacts,
         test_support::{Act, Play, Stage, context, ends, fails, lives, run_session, says, task},

@@ -9,7 +9,7 @@ use conclave_shared::{
     telemetry::ReviewerOutcome,
 };
 
-use super::{CoordinatorMailbox, SessionContext, SessionTask, conversation::Session};
+use super::{CoordinatorMailbox, SessionContext, SessionTask, open_session::Session};
 use crate::review::{RepairKind, ReviewerReport};
 
 /// Who judges.

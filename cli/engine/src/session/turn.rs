@@ -33,6 +33,9 @@ const ABORTED: &str = "MessageAbortedError";
 const GATEWAY: &str = "conclave: ";
 /// The error of an answer that was cut off at the token limit.
 const OUTPUT_LENGTH: &str = "MessageOutputLengthError";
+/// The error of an answer that a filter of the provider stopped, and the end of such an answer where it is not an error.
+const FILTERED: &str = "ContentFilterError";
+const FILTERED_END: &str = "content-filter";
 
 /// How a turn ended.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub(super) enum TurnEnd {
     Done,
     /// Cut off at the token limit, without any answer.
     CutOff,
+    /// Stopped by a content filter of the provider.
+    Filtered(String),
     /// It made the same call again and again, or did not come to an end in many steps.
     Looping(String),
     /// Its time was over.
@@ -200,6 +205,9 @@ impl Turn<'_> {
         let end = match &answer.fault {
             Some(fault) if fault.name == ABORTED => return None,
             Some(fault) => ended_by(fault),
+            None if answer.finish.as_deref() == Some(FILTERED_END) => {
+                TurnEnd::Filtered("the provider's content filter stopped the answer".to_owned())
+            }
             None if is_whole(&answer) => TurnEnd::Answered(answer),
             None => return None,
         };
@@ -211,6 +219,9 @@ impl Turn<'_> {
 fn ended_by(fault: &SessionFault) -> TurnEnd {
     if fault.name == OUTPUT_LENGTH {
         return TurnEnd::CutOff;
+    }
+    if fault.name == FILTERED {
+        return TurnEnd::Filtered(in_words(fault));
     }
     failed(in_words(fault), fault.remedy)
 }

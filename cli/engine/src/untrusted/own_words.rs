@@ -22,6 +22,8 @@ pub struct OwnWords {
     pub blocks: Vec<OwnBlock>,
     /// Whether some of the words may be missing, or may not count: there is raw HTML, struck text, or an odd `>>>`.
     pub doubtful: bool,
+    /// Whether something that is not in `blocks` stands behind the first of them: a quote, a block of code, a footnote.
+    pub goes_on: bool,
 }
 
 /// A block of a comment.
@@ -49,8 +51,8 @@ impl OwnWords {
         let quotes::Unquoted { text, doubtful } = quotes::without(&comment);
         let mut reader = Reader {
             words: Self {
-                blocks: Vec::new(),
                 doubtful,
+                ..Self::default()
             },
             ..Reader::default()
         };
@@ -66,6 +68,12 @@ impl OwnWords {
         reader.words.doubtful |= reader.tags.any;
         reader.words.blocks.retain(|block| !block.is_blank());
         reader.words
+    }
+
+    /// The paragraphs at the top level that consist of nothing but plain text.
+    pub fn plain_paragraphs(&self) -> impl Iterator<Item = &OwnBlock> {
+        let is_plain = |block: &&OwnBlock| block.paragraph && block.lines.iter().all(|line| !line.marked_up);
+        self.blocks.iter().filter(is_plain)
     }
 
     /// The lines that consist of nothing but plain text, in paragraphs at the top level.
@@ -175,6 +183,7 @@ impl Reader {
             Tag::Paragraph => self.new_block(self.nested == 0),
             Tag::BlockQuote(_) | Tag::CodeBlock(_) | Tag::FootnoteDefinition(_) | Tag::MetadataBlock(_) => {
                 self.foreign += 1;
+                self.words.goes_on |= self.words.blocks.iter().any(|block| !block.is_blank());
             }
             Tag::HtmlBlock => self.html = Some(String::new()),
             Tag::Emphasis | Tag::Strong | Tag::Superscript | Tag::Subscript => self.emphasized += 1,

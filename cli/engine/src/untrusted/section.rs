@@ -17,6 +17,7 @@ pub const SECTIONS: &[&str] = &[
     "commit_messages",
     "codex_rules",
     "materiality_hints",
+    "agents_md_files",
     "review_panel",
     "established_facts",
     "hot_spots",

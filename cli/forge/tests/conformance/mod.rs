@@ -5,6 +5,7 @@
 //!
 //! Not a target of its own: the plugins include this folder, because only they know a stand-in.
 
+pub(crate) mod answers;
 pub(crate) mod glass;
 pub(crate) mod posting;
 pub(crate) mod races;
@@ -22,6 +23,7 @@ macro_rules! conformance {
             posting: at_most_so_many_beside_the_code_with_those_that_are_there,
             posting: the_same_finding_twice_is_one_thread,
             posting: what_cannot_be_posted_at_all_stands_in_the_summary,
+            posting: a_right_is_missing_only_where_nothing_was_posted,
             posting: nothing_that_is_posted_beside_the_code_acts,
             posting: nothing_stands_beside_the_code_of_a_closed_merge_request,
             posting: a_push_during_the_review_leaves_the_findings_on_what_was_reviewed,
@@ -32,6 +34,7 @@ macro_rules! conformance {
             repetition: a_thread_of_an_earlier_run_is_known_after_pushes_and_only_if_it_is_ours,
             repetition: a_resolved_thread_is_respected_unless_it_was_ours_to_resolve_or_it_got_worse,
             repetition: a_finding_whose_thread_is_known_is_not_posted,
+            answers: a_thread_that_is_fixed_elsewhere_is_answered_with_the_code_once_and_resolved,
             repetition: two_jobs_at_once_leave_one_of_everything,
             repetition: a_run_that_died_half_way_is_gone_on_from,
             repetition: many_pages_are_read_to_the_end,
@@ -53,8 +56,11 @@ macro_rules! conformance {
             states: an_approval_that_cannot_be_taken_back_is_an_error,
             states: an_approval_that_failed_after_it_was_stored_counts,
             states: a_closed_merge_request_loses_the_approval,
+            states: another_target_during_the_review_is_not_approved_and_the_review_says_so,
+            states: a_request_that_failed_after_it_was_stored_counts,
             races: what_another_run_says_of_the_same_commit_is_not_made_milder,
             races: two_runs_that_approve_are_one_approval,
+            races: two_runs_that_request_changes_are_one_request,
             races: an_older_commits_review_withholds_an_approval_only_for_what_weighs,
             glass: a_members_own_line_counts_until_it_is_withdrawn,
             glass: a_line_in_a_thread_counts_too,

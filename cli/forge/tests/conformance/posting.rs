@@ -1,6 +1,9 @@
 //! Findings beside their lines, and what stands in the summary only.
 
-use conclave_engine::{ports::PublishSettings, review::JudgedFinding};
+use conclave_engine::{
+    ports::{Forge, PublishSettings},
+    review::JudgedFinding,
+};
 use conclave_shared::{finding::Finding, severity::Severity};
 
 use super::stage::{Act, ForgeStage, Trouble, Who, at, on_lines};
@@ -84,6 +87,19 @@ pub(crate) async fn what_cannot_be_posted_at_all_stands_in_the_summary<S: ForgeS
         "{}",
         shown.summary()
     );
+}
+
+pub(crate) async fn a_right_is_missing_only_where_nothing_was_posted<S: ForgeStage>() {
+    for (act, is_missing) in [(Act::OpenThread, true), (Act::PostNote, false)] {
+        let stage = S::with_lines().await;
+        stage.trouble(act, Trouble::NoRight, 0, 99);
+        let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+        let publisher = stage.loaded().await;
+        let posted = stage.publish(&publisher, &review, PublishSettings::default()).await;
+        assert!(posted.is_err(), "{act:?}: {posted:?}");
+        assert_eq!(stage.shown().threads.len(), usize::from(!is_missing), "{act:?}");
+        assert_eq!(publisher.was_denied(), is_missing, "{act:?}");
+    }
 }
 
 pub(crate) async fn nothing_that_is_posted_beside_the_code_acts<S: ForgeStage>() {

@@ -20,7 +20,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
     entry.finding.severity = severity;
     let mut review = stage.review(verdict);
     review.findings.push(entry);
-    review.ledger = remember(Done {
+    review.carry_over = remember(Done {
         head_sha: &review.head_sha,
         findings: &review.findings,
         reviewers: &review.reviewers,
@@ -29,6 +29,9 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         settled: Vec::new(),
         patches: Vec::new(),
         earlier: Vec::new(),
+        touched: Vec::new(),
+        unproven: Vec::new(),
+        heard: 0,
     });
     review
 }
@@ -80,6 +83,25 @@ pub(crate) async fn two_runs_that_approve_are_one_approval<S: ForgeStage>() {
     let outcome = stage.publish(&slow, &own, in_mode(GATE)).await.unwrap();
     assert!(outcome.approved && outcome.amended.is_none());
     assert_eq!(stage.acts(), []);
+}
+
+pub(crate) async fn two_runs_that_request_changes_are_one_request<S: ForgeStage>() {
+    let stage = S::new().await;
+    let (one, two) = (stage.loaded().await, stage.loaded().await);
+    let review = stage.review(Verdict::SignificantConcerns);
+    let (first, second) = tokio::join!(
+        stage.publish(&one, &review, in_mode(GATE)),
+        stage.publish(&two, &review, in_mode(GATE))
+    );
+    assert_eq!((first.unwrap().warnings, second.unwrap().warnings), (vec![], vec![]));
+    assert_eq!(stage.shown().own_requests, 1);
+    // What a third run says differently about the same commit needs no other request.
+    let mut other = with_finding(&stage, Verdict::SignificantConcerns, Severity::Critical);
+    "It is worse than that.".clone_into(&mut other.summary);
+    stage.run(&other, in_mode(GATE)).await;
+    assert_eq!(stage.shown().own_requests, 1);
+    stage.conclude(GATE, Verdict::MinorIssues).await;
+    assert_eq!(stage.shown().own_requests, 0);
 }
 
 pub(crate) async fn an_older_commits_review_withholds_an_approval_only_for_what_weighs<S: ForgeStage>() {

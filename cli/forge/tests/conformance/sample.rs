@@ -39,6 +39,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         approval_holds: Vec::new(),
         partial: None,
         configuration: None,
+        runtime: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),
@@ -48,7 +49,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         cost_usd: 0.0,
         cache_hit_rate: None,
         aside: None,
-        ledger: conclave_engine::review::CarryOver::default(),
+        carry_over: conclave_engine::review::CarryOver::default(),
     }
 }
 

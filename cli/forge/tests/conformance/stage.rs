@@ -69,6 +69,8 @@ pub(crate) struct Shown {
     pub(crate) approved: Vec<Who>,
     /// Accounts that request changes.
     pub(crate) requested: Vec<Who>,
+    /// Requests for changes of the bot that stand, where each is a review of its own.
+    pub(crate) own_requests: usize,
     /// Commands in our notes that the forge has carried out.
     pub(crate) carried_out: usize,
 }
@@ -80,6 +82,8 @@ pub(crate) struct ShownThread {
     pub(crate) note: u64,
     pub(crate) author: Option<Who>,
     pub(crate) body: String,
+    /// The texts of what follows it.
+    pub(crate) answers: Vec<String>,
     pub(crate) resolved: bool,
     /// Whether the line that it stands beside is gone by now.
     pub(crate) outdated: bool,

@@ -32,7 +32,7 @@ pub(crate) async fn each_mode_does_what_it_says_and_no_more<S: ForgeStage>() {
         assert_eq!(stands(&stage.shown()), (approved, blocked), "{mode:?} {verdict}");
         let said = (outcome.approved, outcome.warnings);
         assert_eq!(said, (approved, Vec::new()), "{mode:?} {verdict}");
-        assert!(!outcome.stance.unwrap().is_mismatch(), "{mode:?} {verdict}");
+        assert!(!outcome.applied_state.unwrap().is_mismatch(), "{mode:?} {verdict}");
         if mode == Comment {
             assert_eq!(stage.acts(), [(Act::PostNote, true)], "{verdict}");
         }
@@ -219,4 +219,38 @@ pub(crate) async fn a_closed_merge_request_loses_the_approval<S: ForgeStage>() {
     );
     assert!(warning.ends_with("request is closed by now"), "{warning}");
     assert!(!stage.shown().bot_approves());
+}
+
+pub(crate) async fn another_target_during_the_review_is_not_approved_and_the_review_says_so<S: ForgeStage>() {
+    let stage = S::new().await;
+    let publisher = stage.loaded().await;
+    stage.advance("release", "released\n");
+    stage.retarget("release");
+    let review = stage.review(Verdict::Approved);
+    let outcome = stage.publish(&publisher, &review, in_mode(GATE)).await.unwrap();
+    assert!(!outcome.approved && !stage.shown().bot_approves(), "{outcome:?}");
+    // What the run reports says the same as the note.
+    let amended = outcome.amended.unwrap();
+    assert!(amended.needs_person(), "{:?}", amended.approval_holds);
+    let shown = stage.shown();
+    assert!(
+        shown.summary().contains("A person has to approve this"),
+        "{}",
+        shown.summary()
+    );
+}
+
+pub(crate) async fn a_request_that_failed_after_it_was_stored_counts<S: ForgeStage>() {
+    for trouble in [Trouble::ErrorAfterStore, Trouble::CutAnswer, Trouble::BadGateway] {
+        let stage = S::new().await;
+        stage.conclude(GATE, Verdict::MinorIssues).await;
+        stage.trouble(Act::RequestChanges, trouble, 0, 1);
+        let outcome = stage.conclude(GATE, Verdict::SignificantConcerns).await;
+        assert_eq!(outcome.warnings, Vec::<String>::new(), "{trouble:?}");
+        assert_eq!(stage.troubles_left(), 0, "{trouble:?}");
+        assert_eq!(stage.shown().own_requests, 1, "{trouble:?}");
+        // It is remembered, so a better review takes it back.
+        stage.conclude(GATE, Verdict::MinorIssues).await;
+        assert_eq!(stage.shown().own_requests, 0, "{trouble:?}");
+    }
 }

@@ -33,7 +33,7 @@ enum State {
 impl Warming {
     /// Waits until a call with this prefix may be sent: at once if it is the first or the cache is warm, else when the
     /// first one's answer begins, and at most this long.
-    pub(crate) async fn enter(self: &Arc<Self>, prefix: &str, max_wait: Duration) -> Turn {
+    pub(crate) async fn enter(self: &Arc<Self>, prefix: &str, max_wait: Duration) -> WarmingPermit {
         let until = tokio::time::Instant::now() + max_wait;
         loop {
             let filling = {
@@ -42,29 +42,29 @@ impl Warming {
                     Some(State::Filling(filling)) => filling.clone(),
                     Some(State::Warm(used)) if now().saturating_duration_since(*used) < WARM => {
                         *used = now();
-                        return Turn::default();
+                        return WarmingPermit::default();
                     }
                     _ => {
                         let filling = CancellationToken::new();
                         known.insert(prefix.to_owned(), State::Filling(filling.clone()));
-                        return Turn(Some((Arc::clone(self), prefix.to_owned(), filling)));
+                        return WarmingPermit(Some((Arc::clone(self), prefix.to_owned(), filling)));
                     }
                 }
             };
             if timeout_at(until, filling.cancelled()).await.is_err() {
-                return Turn::default();
+                return WarmingPermit::default();
             }
         }
     }
 }
 
-/// The turn of a call. The call that fills the cache lets the others go when its answer begins; if it fails, one of them
+/// A call's permit to go out. The call that fills the cache lets the others go when its answer begins; if it fails, one of them
 /// is next.
 #[derive(Debug, Default)]
 #[must_use]
-pub(crate) struct Turn(Option<(Arc<Warming>, String, CancellationToken)>);
+pub(crate) struct WarmingPermit(Option<(Arc<Warming>, String, CancellationToken)>);
 
-impl Turn {
+impl WarmingPermit {
     /// The answer has begun.
     pub(crate) fn answered(mut self) {
         if let Some((warming, prefix, filling)) = self.0.take() {
@@ -74,7 +74,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WarmingPermit {
     fn drop(&mut self) {
         if let Some((warming, prefix, filling)) = self.0.take() {
             locked(&warming.0).remove(&prefix);

@@ -56,6 +56,17 @@ pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
         .collect()
 }
 
+/// The headers of a call that comes from this process.
+pub(crate) fn client_headers(wire: Wire) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if wire == Wire::Anthropic {
+        let version = HeaderValue::from_static("2023-06-01");
+        headers.insert(HeaderName::from_static("anthropic-version"), version);
+    }
+    headers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

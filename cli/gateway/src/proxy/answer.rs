@@ -176,6 +176,11 @@ impl Answer {
                 piece.end = Some(End::Complete);
                 return None;
             }
+            Event::Reworded => {
+                bytes.extend_from_slice(self.reader.rewritten().as_bytes());
+                piece.content = true;
+                return None;
+            }
             Event::Terminal => piece.end = Some(End::Complete),
             Event::Content => piece.content = true,
             Event::Start => {}

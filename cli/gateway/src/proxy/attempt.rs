@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     accounting::UsageEntry,
-    cache::{Canonical, Turn, canonical},
+    cache::{Canonical, WarmingPermit, canonical},
     clock::now,
     errors::CallFailure,
     event::GatewayEvent,
@@ -57,7 +57,7 @@ pub(crate) struct Attempt<'a> {
 /// A call whose turn has come.
 pub(crate) struct Ready {
     sent: Canonical,
-    turn: Turn,
+    permit: WarmingPermit,
 }
 
 impl Attempt<'_> {
@@ -74,15 +74,15 @@ impl Attempt<'_> {
         }
         .apply(&call.body);
         let sent = canonical(call.provider.wire, &adapted, &call.written_for, self.model);
-        let turn = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
+        let permit = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
         call.request.touch();
-        Ready { sent, turn }
+        Ready { sent, permit }
     }
 
     /// Makes the call, up to the first content of its answer.
     pub(crate) async fn make(
         &self,
-        Ready { sent, turn }: Ready,
+        Ready { sent, permit }: Ready,
         mut entry: UsageEntry,
         deadline: Deadline,
     ) -> Result<Opened, CallFailure> {
@@ -93,7 +93,7 @@ impl Attempt<'_> {
         call.request.touch();
         let answer = Answer::new(body, call.provider.wire, entry, Arc::clone(&call.request), recording);
         let opened = until_content(answer, call.core.limits().idle, deadline).await?;
-        turn.answered();
+        permit.answered();
         Ok(opened)
     }
 

@@ -8,14 +8,23 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, Method, Response},
 };
+use bytes::Bytes;
 use conclave_engine::ports::{SPARE_MODEL, SessionId};
 use conclave_shared::model::ModelId;
 
-use super::{call::Call, core::Core, in_flight::InFlightRequest, relay, run_key::has_run_key, session::Session};
+use super::{
+    attempt::Opened,
+    call::Call,
+    core::Core,
+    in_flight::InFlightRequest,
+    relay::{self, Relay},
+    run_key::has_run_key,
+    session::Session,
+};
 use crate::{
     errors::Rejection,
     event::GatewayEvent,
-    provider::{Provider, forwarded},
+    provider::{Provider, client_headers, forwarded},
     wire::{Outline, Wire},
 };
 
@@ -34,18 +43,58 @@ struct Caller {
     model: Option<ModelId>,
 }
 
+impl Caller {
+    /// Notes that the call is refused.
+    fn refused(self, core: &Core, reason: Rejection) {
+        core.events.record(GatewayEvent::Rejected {
+            session: self.session,
+            model: self.model,
+            reason,
+        });
+    }
+}
+
 async fn handle(State(core): State<Arc<Core>>, request: Request) -> Response<Body> {
     let wire = spoken_at(request.uri().path());
     let mut caller = Caller::default();
     match admit(&core, request, &mut caller).await {
-        Ok(response) => response,
+        Ok(opened) => relay::response(Relay::new(core, opened)),
         Err(reason) => {
-            core.events.record(GatewayEvent::Rejected {
-                session: caller.session,
-                model: caller.model,
-                reason,
-            });
+            caller.refused(&core, reason);
             reason.response(wire)
+        }
+    }
+}
+
+/// Answers a call that comes from this process. It needs no key: the holder of the gateway has the key too.
+pub(crate) async fn call_in_process(
+    core: &Arc<Core>,
+    provider: &str,
+    session: &SessionId,
+    body: Bytes,
+) -> Result<Relay, Rejection> {
+    let mut caller = Caller::default();
+    let admitted = async {
+        if core.closing.is_cancelled() {
+            return Err(Rejection::ShuttingDown);
+        }
+        let provider = (provider, core.providers.get(provider).ok_or(Rejection::UnknownRoute)?);
+        let request = Arc::new(InFlightRequest::begin(known_session(core, session, &mut caller)?));
+        proceed(
+            core,
+            provider,
+            request,
+            client_headers(provider.1.wire),
+            body,
+            &mut caller,
+        )
+        .await
+    };
+    match admitted.await {
+        Ok(opened) => Ok(Relay::new(Arc::clone(core), opened)),
+        Err(reason) => {
+            caller.refused(core, reason);
+            Err(reason)
         }
     }
 }
@@ -58,7 +107,7 @@ fn spoken_at(path: &str) -> Wire {
         .unwrap_or(Wire::OpenAiChat)
 }
 
-async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Result<Response<Body>, Rejection> {
+async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Result<Opened, Rejection> {
     let (parts, body) = request.into_parts();
     if !has_run_key(&parts.headers, &core.run_key) {
         return Err(Rejection::WrongRunKey);
@@ -69,10 +118,22 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
     if core.closing.is_cancelled() {
         return Err(Rejection::ShuttingDown);
     }
-    let (name, provider) = route(core, &parts.method, parts.uri.path())?;
+    let provider = route(core, &parts.method, parts.uri.path())?;
     let session = session_of(core, &parts.headers, caller)?;
     let request = Arc::new(InFlightRequest::begin(session));
     let body = to_bytes(body, MAX_BODY).await.map_err(|_| Rejection::Malformed)?;
+    proceed(core, provider, request, forwarded(&parts.headers), body, caller).await
+}
+
+/// Asks models for the answer to a call that was let in.
+async fn proceed(
+    core: &Arc<Core>,
+    (name, provider): (&str, &Provider),
+    request: Arc<InFlightRequest>,
+    headers: HeaderMap,
+    body: Bytes,
+    caller: &mut Caller,
+) -> Result<Opened, Rejection> {
     let outline = Outline::of(&body).map_err(|_| Rejection::Malformed)?;
     let written_for = ModelId::from_parts(name, &outline.model).map_err(|_| Rejection::Malformed)?;
     let asked = if outline.model == SPARE_MODEL {
@@ -91,12 +152,11 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
         request,
         written_for,
         asked,
-        headers: forwarded(&parts.headers),
+        headers,
         body,
         tool_calls: outline.tool_results,
     };
-    let opened = call.run().await?;
-    Ok(relay::response(Arc::clone(core), opened))
+    call.run().await
 }
 
 /// The provider behind `/<provider>/v1/messages`, `/<provider>/v1/chat/completions` or `/<provider>/v1/responses`.
@@ -118,8 +178,11 @@ fn session_of(core: &Core, headers: &HeaderMap, caller: &mut Caller) -> Result<A
         .get("x-session-id")
         .and_then(|value| value.to_str().ok())
         .ok_or(Rejection::UnknownSession)?;
-    let id = SessionId(id.to_owned());
-    let session = core.sessions.get(&id).ok_or(Rejection::UnknownSession)?;
-    caller.session = Some(id);
+    known_session(core, &SessionId(id.to_owned()), caller)
+}
+
+fn known_session(core: &Core, id: &SessionId, caller: &mut Caller) -> Result<Arc<Session>, Rejection> {
+    let session = core.sessions.get(id).ok_or(Rejection::UnknownSession)?;
+    caller.session = Some(id.clone());
     Ok(session)
 }

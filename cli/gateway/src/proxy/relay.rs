@@ -17,18 +17,27 @@ use super::{
 };
 use crate::{errors::Rejection, event::GatewayEvent};
 
+/// The end of an answer that came without its terminal event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerCut {
+    /// It broke off. Asking again may help.
+    Dropped,
+    /// It broke off once too often.
+    Final(Rejection),
+}
+
 /// The response that streams this answer.
-pub(crate) fn response(core: Arc<Core>, opened: Opened) -> Response<Body> {
-    let relay = Relay {
-        core,
-        answer: opened.answer,
-        ready: Some(opened.held).filter(|held| !held.is_empty()),
-        begun: false,
-        end: opened.end,
-        over: false,
-    };
+pub(crate) fn response(relay: Relay) -> Response<Body> {
     let body = Body::from_stream(stream::unfold(relay, |mut relay| async move {
-        let item = relay.next().await?;
+        let item = match relay.next().await? {
+            Ok(bytes) => Ok(bytes),
+            Err(AnswerCut::Dropped) => {
+                // Gives the server a chance to send what it has before it drops the connection.
+                tokio::task::yield_now().await;
+                Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the answer broke off"))
+            }
+            Err(AnswerCut::Final(reason)) => Ok(relay.error(reason)),
+        };
         Some((item, relay))
     }));
     let mut response = Response::new(body);
@@ -41,7 +50,8 @@ pub(crate) fn response(core: Arc<Core>, opened: Opened) -> Response<Body> {
     response
 }
 
-struct Relay {
+/// An answer on its way to the runtime, whole frames at a time.
+pub(crate) struct Relay {
     core: Arc<Core>,
     answer: Answer,
     ready: Option<Bytes>,
@@ -52,7 +62,19 @@ struct Relay {
 }
 
 impl Relay {
-    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+    pub(crate) fn new(core: Arc<Core>, opened: Opened) -> Self {
+        Self {
+            core,
+            answer: opened.answer,
+            ready: Some(opened.held).filter(|held| !held.is_empty()),
+            begun: false,
+            end: opened.end,
+            over: false,
+        }
+    }
+
+    /// The next frames; nothing after the end.
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, AnswerCut>> {
         loop {
             if let Some(bytes) = self.ready.take() {
                 self.begun = true;
@@ -64,12 +86,20 @@ impl Relay {
             match self.end {
                 Some(End::Complete) => {
                     self.answer.request().completed();
+                    self.over = true;
                     return None;
                 }
-                Some(End::Broken(class)) => return self.broken(class).await,
+                Some(End::Broken(class)) => return Some(self.broken(class)),
                 None => self.read().await,
             }
         }
+    }
+
+    /// The frame that ends the stream for good.
+    fn error(&self, reason: Rejection) -> Bytes {
+        let wire = self.answer.wire();
+        let opening = if self.begun { "" } else { wire.opening() };
+        format!("{opening}{}", wire.error_frame(reason.marker())).into()
     }
 
     async fn read(&mut self) {
@@ -87,13 +117,10 @@ impl Relay {
 
     /// Ends a stream that has no terminal event. Ended cleanly it would make `OpenCode` ask again for ever; dropped, it
     /// makes it ask again after a pause; and when that did not help, the final frame makes it stop.
-    async fn broken(&mut self, class: FailureClass) -> Option<io::Result<Bytes>> {
+    fn broken(&mut self, class: FailureClass) -> Result<Bytes, AnswerCut> {
         self.over = true;
-        let dropped = || io::Error::new(io::ErrorKind::ConnectionAborted, "the answer broke off");
-        // Gives the server a chance to send what it has before it drops the connection.
-        tokio::task::yield_now().await;
         if self.core.killed.is_cancelled() {
-            return Some(Err(dropped()));
+            return Err(AnswerCut::Dropped);
         }
         let session = &self.answer.request().session;
         let model = self.answer.model().clone();
@@ -103,7 +130,7 @@ impl Relay {
             reason: class,
         });
         if self.answer.request().cut(class) <= self.core.limits().cuts {
-            return Some(Err(dropped()));
+            return Err(AnswerCut::Dropped);
         }
         // Without another model to ask, what there is of a text is worth more than an error.
         let is_last = session.models().last().is_none_or(|last| *last == model);
@@ -112,7 +139,7 @@ impl Relay {
                 session: session.id.clone(),
                 model,
             });
-            return Some(Ok(end.into()));
+            return Ok(end.into());
         }
         let reason = Rejection::NoHealthyModel;
         self.core.events.record(GatewayEvent::Rejected {
@@ -120,8 +147,6 @@ impl Relay {
             model: Some(model),
             reason,
         });
-        let wire = self.answer.wire();
-        let opening = if self.begun { "" } else { wire.opening() };
-        Some(Ok(format!("{opening}{}", wire.error_frame(reason.marker())).into()))
+        Err(AnswerCut::Final(reason))
     }
 }

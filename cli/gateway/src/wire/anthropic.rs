@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use conclave_resilience::classify::{ProviderFault, classify_event};
 use memchr::memchr2;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Event, Seen, StreamReader};
+use super::{Event, Seen, StopReason, StreamReader};
 
 const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
@@ -21,6 +21,8 @@ pub(super) struct Reader {
     calls: u32,
     has_text: bool,
     open_signature: String,
+    /// The frame that goes in the place of the last one.
+    rewritten: String,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -116,6 +118,17 @@ fn is_plain_delta(data: &[u8]) -> bool {
     false
 }
 
+/// What a reason of a stop means. The words are those of Anthropic's reference of the Messages API, and `OpenAI`'s, which
+/// compatible endpoints mix in.
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "end_turn" | "stop_sequence" | "tool_use" | "max_tokens" | "refusal" => StopReason::Known,
+        "stop" => StopReason::Ended,
+        // `pause_turn` and `model_context_window_exceeded` among them.
+        _ => StopReason::NotWhole,
+    }
+}
+
 impl StreamReader for Reader {
     fn read(&mut self, data: &[u8]) -> Event {
         if is_plain_delta(data) {
@@ -157,8 +170,17 @@ impl StreamReader for Reader {
             }
             "message_delta" => {
                 self.count(incoming.usage.as_ref());
-                self.stopped |= incoming.delta.is_some_and(|delta| delta.stop_reason.is_some());
-                Event::Content
+                let reason = incoming.delta.and_then(|delta| delta.stop_reason);
+                self.stopped |= reason.is_some();
+                let told = match reason.as_deref().map_or(StopReason::Known, stop_reason) {
+                    StopReason::Known => return Event::Content,
+                    StopReason::Ended => "end_turn",
+                    StopReason::NotWhole => "max_tokens",
+                };
+                let mut data: Value = serde_json::from_slice(data).unwrap_or_default();
+                data["delta"]["stop_reason"] = json!(told);
+                self.rewritten = format!("event: message_delta\ndata: {data}\n\n");
+                Event::Reworded
             }
             // Without a reason of the stop `OpenCode` would ask again for ever, as if the stream were cut.
             "message_stop" if self.stopped => Event::Terminal,
@@ -176,6 +198,10 @@ impl StreamReader for Reader {
 
     fn seen(&mut self) -> &mut Seen {
         &mut self.seen
+    }
+
+    fn rewritten(&mut self) -> String {
+        std::mem::take(&mut self.rewritten)
     }
 
     fn healed_end(&self) -> Option<String> {

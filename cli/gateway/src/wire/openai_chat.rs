@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Event, Seen, StreamReader,
+    Event, Seen, StopReason, StreamReader,
     arguments::Arguments,
     openai::{InputDetails, OutputDetails, class_of, token_usage},
 };
@@ -22,6 +22,8 @@ pub(super) struct Reader {
     has_text: bool,
     /// Text came after the last piece of a call.
     text_is_last: bool,
+    /// The frame that goes in the place of the last one.
+    rewritten: String,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +72,35 @@ fn says_anything(value: Option<&RawValue>) -> bool {
     })
 }
 
+/// What a reason of a stop means. The first words are the format's; others that say the same come from compatible
+/// endpoints.
+fn stop_reason(reason: &RawValue) -> StopReason {
+    match serde_json::from_str::<&str>(reason.get()).unwrap_or_default() {
+        "stop" | "length" | "tool_calls" | "function_call" | "content_filter" => StopReason::Known,
+        "eos" | "end_turn" | "stop_sequence" | "STOP" | "COMPLETE" => StopReason::Ended,
+        // `pause`, `abort`, `error`, `insufficient_system_resource`, numbers, objects.
+        _ => StopReason::NotWhole,
+    }
+}
+
+/// The chunk with reasons of a stop that every runtime knows.
+fn reworded(data: &[u8]) -> String {
+    let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
+    for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
+        let reason = choice.get("finish_reason").map(Value::to_string).unwrap_or_default();
+        let Ok(reason) = RawValue::from_string(reason) else {
+            continue;
+        };
+        let told = match stop_reason(&reason) {
+            StopReason::Ended => "stop",
+            StopReason::NotWhole if says_anything(Some(&reason)) => "length",
+            _ => continue,
+        };
+        choice["finish_reason"] = json!(told);
+    }
+    format!("data: {chunk}\n\n")
+}
+
 impl StreamReader for Reader {
     fn read(&mut self, data: &[u8]) -> Event {
         if data.trim_ascii() == b"[DONE]" {
@@ -95,16 +126,28 @@ impl StreamReader for Reader {
             ));
         }
         let mut content = false;
+        let mut is_reworded = false;
         for choice in chunk.choices.unwrap_or_default() {
             let stops = says_anything(choice.finish_reason);
             self.stopped |= stops;
+            is_reworded |= choice
+                .finish_reason
+                .is_some_and(|reason| stops && stop_reason(reason) != StopReason::Known);
             content |= stops | choice.delta.is_some_and(|delta| self.take(&delta));
+        }
+        if is_reworded {
+            self.rewritten = reworded(data);
+            return Event::Reworded;
         }
         if content { Event::Content } else { Event::Start }
     }
 
     fn seen(&mut self) -> &mut Seen {
         &mut self.seen
+    }
+
+    fn rewritten(&mut self) -> String {
+        std::mem::take(&mut self.rewritten)
     }
 
     fn healed_end(&self) -> Option<String> {

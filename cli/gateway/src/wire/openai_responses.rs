@@ -20,6 +20,8 @@ pub(super) struct Reader {
     calls: u32,
     has_text: bool,
     stopped: Option<Stopped>,
+    /// The last message says that it is not whole.
+    message_is_incomplete: bool,
 }
 
 #[derive(Debug)]
@@ -57,10 +59,13 @@ struct Item<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     encrypted_content: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    status: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
 struct Response {
+    status: Option<String>,
     usage: Option<Usage>,
     error: Option<Value>,
 }
@@ -99,6 +104,9 @@ impl StreamReader for Reader {
                 self.open.remove(&place);
                 if let Some(item) = incoming.item {
                     self.calls += u32::from(item.kind == "function_call");
+                    if item.kind == "message" {
+                        self.message_is_incomplete = item.status.is_some_and(|status| status != "completed");
+                    }
                     self.seen.signatures.extend(item.encrypted_content.map(Cow::into_owned));
                 }
                 Event::Content
@@ -107,7 +115,18 @@ impl StreamReader for Reader {
                 self.has_text = true;
                 Event::Content
             }
-            "response.completed" => self.stop(Stopped::Completed, incoming.response.as_ref()),
+            "response.completed" => {
+                let status = incoming
+                    .response
+                    .as_ref()
+                    .and_then(|response| response.status.as_deref());
+                // The event says one thing and what is in it another one: the answer is whole where nothing denies it.
+                if self.message_is_incomplete || status.is_some_and(|status| status != "completed") {
+                    self.stop(Stopped::Incomplete, incoming.response.as_ref());
+                    return Event::Unusual;
+                }
+                self.stop(Stopped::Completed, incoming.response.as_ref())
+            }
             "response.incomplete" => self.stop(Stopped::Incomplete, incoming.response.as_ref()),
             "response.failed" => {
                 self.count(incoming.response.as_ref());

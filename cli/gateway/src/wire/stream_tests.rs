@@ -225,3 +225,119 @@ fn error_frames_have_their_class() {
         assert_eq!(read(&mut Wire::OpenAiResponses.reader(), data), event, "{data}");
     }
 }
+
+#[test]
+fn an_answer_that_does_not_say_that_it_is_whole_ends_as_one_at_its_limit() {
+    for (wire, frame, told) in [
+        (
+            Wire::Anthropic,
+            anthropic_stop("pause_turn"),
+            "\"stop_reason\":\"max_tokens\"",
+        ),
+        (
+            Wire::Anthropic,
+            anthropic_stop("model_context_window_exceeded"),
+            "\"stop_reason\":\"max_tokens\"",
+        ),
+        (
+            Wire::Anthropic,
+            anthropic_stop("of_tomorrow"),
+            "\"stop_reason\":\"max_tokens\"",
+        ),
+        (Wire::Anthropic, anthropic_stop(""), "\"stop_reason\":\"max_tokens\""),
+        (Wire::Anthropic, anthropic_stop("stop"), "\"stop_reason\":\"end_turn\""),
+        (Wire::OpenAiChat, chat_stop("\"pause\""), "\"finish_reason\":\"length\""),
+        (Wire::OpenAiChat, chat_stop("\"abort\""), "\"finish_reason\":\"length\""),
+        (Wire::OpenAiChat, chat_stop("7"), "\"finish_reason\":\"length\""),
+        (
+            Wire::OpenAiChat,
+            chat_stop("{\"type\":\"stop\"}"),
+            "\"finish_reason\":\"length\"",
+        ),
+        (Wire::OpenAiChat, chat_stop("\"eos\""), "\"finish_reason\":\"stop\""),
+    ] {
+        let mut reader = wire.reader();
+        assert_eq!(read(&mut reader, &frame), Event::Reworded, "{frame}");
+        let rewritten = reader.rewritten();
+        assert!(
+            rewritten.contains(told) && rewritten.contains("kept"),
+            "{frame} became {rewritten}"
+        );
+        assert!(rewritten.ends_with("\n\n"), "{rewritten}");
+        assert_eq!(reader.seen().usage.expect("counted").output, 9, "{frame}");
+        assert!(reader.healed_end().is_some(), "the answer has its reason");
+    }
+    for (wire, frame) in [
+        (Wire::Anthropic, anthropic_stop("end_turn")),
+        (Wire::Anthropic, anthropic_stop("refusal")),
+        (Wire::OpenAiChat, chat_stop("\"stop\"")),
+        (Wire::OpenAiChat, chat_stop("\"content_filter\"")),
+        (Wire::OpenAiChat, chat_stop("null")),
+        (Wire::OpenAiChat, chat_stop("\"\"")),
+    ] {
+        assert_eq!(read(&mut wire.reader(), &frame), Event::Content, "{frame}");
+    }
+}
+
+fn anthropic_stop(reason: &str) -> String {
+    format!(
+        r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","note":"kept"}},"usage":{{"output_tokens":9}}}}"#
+    )
+}
+
+fn chat_stop(reason: &str) -> String {
+    format!(
+        r#"{{"choices":[{{"index":0,"delta":{{"content":"kept"}},"finish_reason":{reason}}}],"usage":{{"prompt_tokens":1,"completion_tokens":9}}}}"#
+    )
+}
+
+#[test]
+fn a_completed_response_that_calls_itself_or_its_message_incomplete_is_not_whole() {
+    let completed = |status: &str| {
+        format!(
+            r#"{{"type":"response.completed","response":{{{status}"usage":{{"input_tokens":1,"output_tokens":9}}}}}}"#
+        )
+    };
+    let message = |status: &str| {
+        format!(
+            r#"{{"type":"response.output_item.done","output_index":0,"item":{{"id":"m","type":"message","status":"{status}"}}}}"#
+        )
+    };
+    for (messages, end, event) in [
+        (vec!["completed"], completed(""), Event::Terminal),
+        (
+            vec!["completed"],
+            completed("\"status\":\"completed\","),
+            Event::Terminal,
+        ),
+        (
+            vec!["completed"],
+            completed("\"status\":\"incomplete\","),
+            Event::Unusual,
+        ),
+        (
+            vec!["completed"],
+            completed("\"status\":\"of_tomorrow\","),
+            Event::Unusual,
+        ),
+        (
+            vec!["incomplete"],
+            completed("\"status\":\"completed\","),
+            Event::Unusual,
+        ),
+        (vec!["in_progress"], completed(""), Event::Unusual),
+        (vec!["incomplete", "completed"], completed(""), Event::Terminal),
+    ] {
+        let mut reader = Wire::OpenAiResponses.reader();
+        for status in &messages {
+            read(&mut reader, &message(status));
+        }
+        assert_eq!(read(&mut reader, &end), event, "{messages:?} {end}");
+        assert_eq!(reader.seen().usage.expect("counted").output, 9);
+        let is_cut = reader
+            .healed_end()
+            .expect("it has ended")
+            .contains("response.incomplete");
+        assert_eq!(is_cut, event == Event::Unusual, "{messages:?} {end}");
+    }
+}

@@ -60,9 +60,9 @@ async fn tokens_have_a_budget_too_and_what_is_optional_stops_first() {
     let used = rig.booked(OPUS_NEW).unwrap().tokens.total();
     let rig = rig_with(|config| config.budget.run_tokens = Some(used * 5 / 4)).await;
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
-    let standing = rig.gateway.budget();
-    assert!(matches!(standing, BudgetState::Tight(_)), "{standing:?}");
-    assert!(standing.forbids(false).is_some() && standing.forbids(true).is_none());
+    let level = rig.gateway.budget();
+    assert!(matches!(level, BudgetState::Tight(_)), "{level:?}");
+    assert!(level.forbids(false).is_some() && level.forbids(true).is_none());
 }
 
 #[tokio::test]

@@ -1,4 +1,11 @@
-//! Marks of instructions that help no agent.
+//! Files of instructions for agents, and the marks of those that help none.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use conclave_engine::untrusted::Untrusted;
 
 use crate::{Hint, Kind, Materiality, pattern::pattern};
 
@@ -11,12 +18,116 @@ pub struct Instructions {
     pub text: String,
 }
 
+/// A place of such a file of which no text can be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Its path.
+    pub path: String,
+    /// The reason, in words that follow the path.
+    pub reason: String,
+}
+
+/// The names of such files.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// The longest text of all such files that the reviewer is given, in bytes: what a small context window bears beside the rest.
+const MAX_SHOWN: usize = 32 << 10;
+/// Maximum number of files that are named where they are not shown whole.
+const MAX_NAMED: usize = 5;
+
 /// The longest file that agents read with profit.
 const MAX_LINES: usize = 200;
 
 /// Returns whether a file holds instructions for agents.
-pub fn is_instructions(path: &str) -> bool {
-    matches!(path.rsplit('/').next(), Some("AGENTS.md" | "CLAUDE.md"))
+pub(crate) fn is_instructions(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
+}
+
+/// The paths where files for agents may be that a change of these paths concerns: in each of their directories, and above. Those
+/// of the root come first.
+pub fn places<'a>(changed: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut directories = BTreeSet::from([""]);
+    for path in changed {
+        let mut end = path.rfind('/');
+        // Above a directory that is known, all are.
+        while let Some(directory) = end.map(|end| &path[..=end])
+            && directories.insert(directory)
+        {
+            end = directory[..directory.len() - 1].rfind('/');
+        }
+    }
+    directories
+        .iter()
+        .flat_map(|directory| NAMES.map(|name| format!("{directory}{name}")))
+        .collect()
+}
+
+/// The files as the reviewer reads them: they are not in the workspace, where an agent would obey them. With them, what of
+/// them is not shown, for people.
+///
+/// Each file has the same share of the room; what a short one leaves is for the longer ones.
+pub(crate) fn rendered(files: &[Instructions], unread: &[Unread]) -> (Untrusted, Option<String>) {
+    let mut text = String::from(
+        "The files for agents that the changed files are under, as they are at head, with line numbers. `read` does not find them.\n",
+    );
+    if files.is_empty() && unread.is_empty() {
+        text.push_str("There is none.\n");
+    }
+    let mut missing = Vec::new();
+    for (file, share) in files.iter().zip(shares(files)) {
+        let path = Untrusted::from(file.path.as_str()).sanitized_line();
+        let _ = writeln!(text, "=== {path}");
+        let mut left = share;
+        for (number, line) in (1..).zip(file.text.lines()) {
+            if line.len() >= left {
+                let _ = writeln!(text, "(not shown from line {number} on)");
+                missing.push(format!("{path} from line {number} on"));
+                break;
+            }
+            left -= line.len() + 1;
+            let _ = writeln!(text, "{number}: {line}");
+        }
+    }
+    for Unread { path, reason } in unread {
+        let path = Untrusted::from(path.as_str()).sanitized_line();
+        if missing.len() < MAX_NAMED {
+            let _ = writeln!(text, "=== {path}\n(not shown: {reason})");
+        }
+        missing.push(format!("{path}: {reason}"));
+    }
+    (text.into(), warning(&missing))
+}
+
+/// The part of these files that the reviewer is not shown, for people.
+pub fn not_shown(files: &[Instructions], unread: &[Unread]) -> Option<String> {
+    rendered(files, unread).1
+}
+
+/// The room of each file, in bytes.
+fn shares(files: &[Instructions]) -> Vec<usize> {
+    let needed = |file: &Instructions| file.text.len() + 1;
+    let mut by_length: Vec<usize> = (0..files.len()).collect();
+    by_length.sort_by_key(|&at| needed(&files[at]));
+    let mut shares = BTreeMap::new();
+    let mut left = MAX_SHOWN;
+    for (position, at) in by_length.into_iter().enumerate() {
+        let share = needed(&files[at]).min(left / (files.len() - position));
+        shares.insert(at, share);
+        left -= share;
+    }
+    shares.into_values().collect()
+}
+
+/// The line of the account on what is not shown.
+fn warning(missing: &[String]) -> Option<String> {
+    let named = missing.get(..MAX_NAMED).unwrap_or(missing).join("; ");
+    let more = missing.len().saturating_sub(MAX_NAMED);
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!("; and {more} more")
+    };
+    (!missing.is_empty()).then(|| format!("files for agents that the agents_md reviewer was not shown: {named}{more}"))
 }
 
 /// Tools that are worth nothing without the command that runs them, as they are written in prose.

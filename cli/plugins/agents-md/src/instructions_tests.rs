@@ -78,3 +78,80 @@ fn which_files_are_instructions() {
     assert!(is_instructions("AGENTS.md") && is_instructions("web/CLAUDE.md"));
     assert!(!is_instructions("docs/AGENTS.md.bak") && !is_instructions("agents.md/x"));
 }
+
+#[test]
+fn the_places_are_the_directories_of_the_changed_files_and_those_above() {
+    let changed = ["src/web/a.ts", "src/web/b.ts", "docs/c.md", "d.md"];
+    assert_eq!(
+        places(changed.into_iter()),
+        [
+            "AGENTS.md",
+            "CLAUDE.md",
+            "docs/AGENTS.md",
+            "docs/CLAUDE.md",
+            "src/AGENTS.md",
+            "src/CLAUDE.md",
+            "src/web/AGENTS.md",
+            "src/web/CLAUDE.md"
+        ]
+    );
+    assert_eq!(places(std::iter::empty()), ["AGENTS.md", "CLAUDE.md"]);
+}
+
+fn file(path: &str, text: String) -> Instructions {
+    Instructions {
+        path: path.to_owned(),
+        text,
+    }
+}
+
+#[test]
+fn the_reviewer_is_shown_numbered_lines_and_where_they_end() {
+    let (none, warning) = rendered(&[], &[]);
+    assert!(none.sanitized().ends_with("There is none.\n"));
+    assert_eq!(warning, None);
+    let long = |name: &str| format!("First of {name}.\n{}\nLast.\n", "x".repeat(MAX_SHOWN));
+    let files = [
+        file("a/AGENTS.md", long("a")),
+        file("b/AGENTS.md", "All.\n".repeat(100)),
+        file("c/AGENTS.md", "y\n".repeat(MAX_SHOWN)),
+    ];
+    let (text, warning) = rendered(&files, &[]);
+    let text = text.sanitized();
+    assert!(
+        text.contains("=== a/AGENTS.md\n1: First of a.\n(not shown from line 2 on)\n=== b/AGENTS.md\n1: All.\n"),
+        "{}",
+        &text[..300]
+    );
+    assert!(
+        text.contains("\n100: All.\n=== c/AGENTS.md\n1: y\n"),
+        "a long one leaves room for a short one"
+    );
+    let last = text.lines().last().unwrap();
+    assert_eq!(
+        last, "(not shown from line 8068 on)",
+        "half of what the short one leaves"
+    );
+    assert_eq!(
+        warning.unwrap(),
+        "files for agents that the agents_md reviewer was not shown: a/AGENTS.md from line 2 on; c/AGENTS.md from line 8068 on"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named_and_many_of_them_are_counted() {
+    let unread: Vec<Unread> = (0..8)
+        .map(|number| Unread {
+            path: format!("a\n{number}/AGENTS.md"),
+            reason: "it is not text".to_owned(),
+        })
+        .collect();
+    let (text, warning) = rendered(&[file("AGENTS.md", "Use pnpm.".to_owned())], &unread);
+    let (text, warning) = (text.sanitized(), warning.unwrap());
+    assert!(
+        text.contains("(not shown: it is not text)") && !text.contains("There is none"),
+        "{text}"
+    );
+    assert!(warning.contains("4/AGENTS.md: it is not text; and 3 more"), "{warning}");
+    assert!(!warning.contains('\n'), "{warning}");
+}

@@ -15,7 +15,7 @@ mod tasks;
 
 pub use changed_file::ChangedFile;
 pub use hint::{Hint, Kind, Materiality};
-pub use instructions::{Instructions, is_instructions};
+pub use instructions::{Instructions, Unread, not_shown, places};
 pub use survey::Survey;
 
 use async_trait::async_trait;
@@ -38,6 +38,10 @@ pub struct AgentsMdSettings {
     pub fetcher: Fetcher,
     /// What the survey of the diff has seen.
     pub hints: Vec<Hint>,
+    /// The files for agents that the changed files are under, as they are at head.
+    pub instructions: Vec<Instructions>,
+    /// Those of them that cannot be shown.
+    pub unread: Vec<Unread>,
 }
 
 /// Registers the reviewer with its hints, and gives everybody the template.
@@ -113,6 +117,11 @@ impl ReviewPlugin for AgentsMdPlugin {
             name: "materiality_hints",
             audience: Audience::Agent(REVIEWER.to_owned()),
             text: hint::rendered(self.settings.hints.clone()),
+        });
+        context.inject_section(PromptSection {
+            name: "agents_md_files",
+            audience: Audience::Agent(REVIEWER.to_owned()),
+            text: instructions::rendered(&self.settings.instructions, &self.settings.unread).0,
         });
         if let Some(template) = &self.fetched {
             context.inject_section(PromptSection {

@@ -1,7 +1,10 @@
 //! Check runs and commit statuses, as [`Gate`] asks for them.
 
 use async_trait::async_trait;
-use conclave_forge::{Annotation, ApiError, ClientTimeouts, Conclusion, Gate, GateApi, GateRun, GateState};
+use conclave_forge::{
+    Annotation, ApiError, ApiErrorKind, ClientTimeouts, Conclusion, Gate, GateApi, GateRun, GateState, HttpClient,
+    PullState, Repeat,
+};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,18 +55,14 @@ struct Run {
 }
 
 impl GitHub {
-    /// Begins the check on this commit, and says what it falls back to, if it does.
-    pub async fn begin_check(
-        settings: &GitHubSettings,
-        check: CheckSettings,
-        head: &str,
-    ) -> Result<(Gate, Option<String>), ApiError> {
+    /// The check on this commit; nothing is asked yet.
+    pub fn check(settings: &GitHubSettings, check: CheckSettings, head: &str) -> Result<Gate, ApiError> {
         let github = Self::new(settings, check.timeouts)?;
         let checks = Checks {
             github,
             settings: check,
         };
-        Gate::begin(Box::new(checks), head).await
+        Ok(Gate::new(Box::new(checks), head.to_owned()))
     }
 
     /// Uploads a SARIF log, compressed and encoded as GitHub wants it, for code scanning of this commit.
@@ -114,11 +113,29 @@ impl GateApi for Checks {
         self.github.number
     }
 
-    async fn confirm(&self) -> Result<(), ApiError> {
-        match self.github.expected {
-            Some(_) => self.github.read_pull().await.map(drop),
-            None => Ok(()),
-        }
+    fn http(&self) -> &HttpClient {
+        &self.github.http
+    }
+
+    async fn pull_state(&self, number: u64) -> Result<Option<PullState>, ApiError> {
+        let github = &self.github;
+        let pull: Pull = match number {
+            // A merge queue has none.
+            0 => return Ok(None),
+            own if own == github.number => github.read_pull().await?,
+            _ => {
+                let url = github.repository(&format!("/pulls/{number}"));
+                match github.get("read another pull request", &url).await {
+                    Err(error) if error.kind == ApiErrorKind::NotFound => return Ok(None),
+                    read => read?,
+                }
+            }
+        };
+        Ok(Some(PullState {
+            lifecycle: pull.lifecycle(),
+            head: pull.head.sha,
+            target: pull.base.branch,
+        }))
     }
 
     async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError> {
@@ -141,8 +158,11 @@ impl GateApi for Checks {
         let mut body = self.fields(state);
         body["head_sha"] = json!(head);
         let url = self.github.repository("/check-runs");
-        let run = self.github.create("begin its check", &url, &body).await?;
-        Ok(run["id"].as_u64().unwrap_or_default())
+        let http = &self.github.http;
+        let run: Run = http
+            .write("begin its check", Method::POST, &url, &body, Repeat::Never)
+            .await?;
+        Ok(run.id)
     }
 
     async fn change_run(&self, run: u64, state: GateState<'_>) -> Result<(), ApiError> {
@@ -180,12 +200,6 @@ impl GateApi for Checks {
         }
         let http = &self.github.http;
         http.put("set a commit status", Method::POST, &url, &body).await
-    }
-
-    async fn is_at(&self, number: u64, head: &str) -> Result<bool, ApiError> {
-        let url = self.github.repository(&format!("/pulls/{number}"));
-        let pull: Pull = self.github.get("read another pull request", &url).await?;
-        Ok(pull.is_open() && pull.head.sha == head)
     }
 }
 

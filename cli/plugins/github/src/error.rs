@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use conclave_forge::{ApiError, ApiErrorKind, asked_wait};
 use reqwest::{StatusCode, header::HeaderMap};
-use serde_json::Value;
 
 /// The name in texts.
 pub(crate) const GITHUB: &str = "GitHub";
@@ -107,23 +106,18 @@ pub(crate) fn wait(error: &ApiError, headers: &HeaderMap) -> Option<Duration> {
 
 /// GitHub's words: the message, and the errors, which are texts or objects.
 pub(crate) fn message(body: &str) -> String {
-    let text = match serde_json::from_str::<Value>(body) {
-        Ok(value) => {
-            let message = value["message"].as_str().unwrap_or_default();
-            let errors = value["errors"].as_array().into_iter().flatten();
-            let errors: Vec<String> = errors
-                .map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned))
-                .collect();
-            match (message, errors.as_slice()) {
-                ("", []) => value.to_string(),
-                (message, []) => message.to_owned(),
-                (message, errors) => format!("{message}: {}", errors.join("; ")),
-            }
+    ApiError::words_in(body, |value| {
+        let message = value["message"].as_str().unwrap_or_default();
+        let errors = value["errors"].as_array().into_iter().flatten();
+        let errors: Vec<String> = errors
+            .map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned))
+            .collect();
+        match (message, errors.as_slice()) {
+            ("", []) => value.to_string(),
+            (message, []) => message.to_owned(),
+            (message, errors) => format!("{message}: {}", errors.join("; ")),
         }
-        Err(_) if body.trim_start().starts_with('<') => "an HTML page".to_owned(),
-        Err(_) => body.trim().to_owned(),
-    };
-    ApiError::shorten(&text)
+    })
 }
 
 #[cfg(test)]

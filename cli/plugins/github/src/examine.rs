@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
-use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -51,15 +50,7 @@ struct Viewer {
 /// Asks GitHub about a token; nothing is repeated and nothing is written. An error means that the token is not accepted, or that GitHub
 /// cannot be reached.
 pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Examination, ApiError> {
-    let timeouts = ClientTimeouts {
-        request: limit,
-        retry: RetryPolicy {
-            retries: 0,
-            ..RetryPolicy::default()
-        },
-        ..ClientTimeouts::default()
-    };
-    let github = GitHub::new(settings, timeouts)?;
+    let github = GitHub::new(settings, ClientTimeouts::once(limit))?;
     let viewer: Viewer = github
         .query(
             "say whose token it is",

@@ -44,10 +44,7 @@ impl GitHub {
             return Err(refused(what, error));
         }
         let found = answer["data"].pointer_mut(pointer).map(Value::take).unwrap_or_default();
-        serde_json::from_value(found).map_err(|error| {
-            let text = format!("{GITHUB}'s answer to {what} cannot be read: {error}");
-            ApiError::new(ApiErrorKind::Garbage, text)
-        })
+        serde_json::from_value(found).map_err(|error| ApiError::garbage(GITHUB, what, &error))
     }
 }
 

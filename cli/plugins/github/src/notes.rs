@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use conclave_engine::publish::{Place, Shown, Thread, ThreadDraft};
-use conclave_forge::{ApiError, ApiErrorKind, NotesApi, Opened, Version, one_by_one};
+use conclave_forge::{ApiError, ApiErrorKind, NotesApi, Opened, Version, code_link, one_by_one};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +35,15 @@ impl NotesApi for GitHub {
     fn link(&self, url: &str, note: u64) -> String {
         let (kind, id) = NoteKind::of(note);
         format!("{url}{}{id}", kind.anchor())
+    }
+
+    fn code_link(&self, url: &str, head: &str, file: &str, (first, last): (u32, u32)) -> Option<String> {
+        let anchor = if first == last {
+            format!("L{first}")
+        } else {
+            format!("L{first}-L{last}")
+        };
+        code_link(url, "/pull/", "blob", head, file, &anchor)
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {

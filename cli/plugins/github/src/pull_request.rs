@@ -1,7 +1,5 @@
 //! The pull request as GitHub sends it.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use conclave_engine::{
     publish::{Account, Conversation, NoteForm},
@@ -9,9 +7,9 @@ use conclave_engine::{
     review::{AuthorRole, ReviewSubject},
 };
 use conclave_forge::{
-    ApiError, ApiErrorKind, ChangeApi, ForgeTraits, Lifecycle, LoadedChange, MergeRequestState, Target, Version,
+    ApiError, ApiErrorKind, ChangeApi, ForgeTraits, HttpClient, Lifecycle, LoadedChange, MergeRequestState, Target,
+    Version,
 };
-use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
 use crate::{
@@ -83,7 +81,7 @@ impl Pull {
         self.lifecycle() == Lifecycle::Open
     }
 
-    fn lifecycle(&self) -> Lifecycle {
+    pub(crate) fn lifecycle(&self) -> Lifecycle {
         match (self.merged, self.state.as_str()) {
             (true, _) => Lifecycle::Over("merged".to_owned()),
             (false, "open") => Lifecycle::Open,
@@ -220,19 +218,15 @@ impl ChangeApi for GitHub {
             form: NoteForm {
                 max_summary: 29_000,
                 max_inline: 20_000,
-                max_ledger: 33_000,
+                max_carry_over: 33_000,
                 suggestion: SuggestionSyntax::LinesOfNote,
             },
             threads_at_once: 1,
         }
     }
 
-    fn retry(&self) -> RetryPolicy {
-        self.http.retry()
-    }
-
-    fn limit_requests(&self, limit: Duration) {
-        self.http.limit_requests(limit);
+    fn http(&self) -> &HttpClient {
+        &self.http
     }
 
     async fn load(&self) -> Result<LoadedChange, ApiError> {

@@ -62,6 +62,12 @@ impl OwnOpinions {
         }
     }
 
+    /// Those that request changes of this commit.
+    fn requests_of(&self, head: &str) -> Vec<u64> {
+        let requests = self.standing.iter().filter(|own| !own.approves && own.head == head);
+        requests.map(|own| own.id).collect()
+    }
+
     /// Returns whether the newest one requests changes: it is what GitHub counts.
     pub(crate) fn requests_changes(&self) -> bool {
         self.standing.last().is_some_and(|newest| !newest.approves)
@@ -117,41 +123,36 @@ impl GitHub {
         Ok(self.read_pull().await?.head.sha)
     }
 
-    /// Approves the commit, as long as it is the newest.
-    async fn approve_head(&self, head: &str) -> Result<(), String> {
-        const NEWER: &str = "not approved: there is a newer commit than the reviewed one";
-        let not = |error: ApiError| format!("not approved: {error}");
+    /// Approves the commit, as long as it is the newest. Returns a refusal; an error means that an approval may stand.
+    async fn approve_head(&self, head: &str) -> Result<Option<String>, ApiError> {
+        let newer = |now: Result<String, ApiError>| match now {
+            Ok(now) if now == head => None,
+            Ok(_) => Some("not approved: there is a newer commit than the reviewed one".to_owned()),
+            Err(error) => Some(format!("not approved: {error}")),
+        };
         // GitHub takes an approval of any commit, and counts it for all.
-        if self.head_now().await.map_err(not)? != head {
-            return Err(NEWER.to_owned());
+        let before = newer(self.head_now().await);
+        if before.is_some() {
+            return Ok(before);
         }
         let words = "Approved by the review in the summary.";
         let submitted = self.submit("approve it", "APPROVE", words, head).await;
         match submitted {
             Ok(()) => {}
             Err(error) if error.may_have_happened() => {
-                let own = self.own_opinions().await.map_err(not)?;
-                if !own
-                    .standing
-                    .last()
-                    .is_some_and(|newest| newest.approves && newest.head == head)
-                {
-                    return Err(not(error));
+                let own = self.own_opinions().await?.standing;
+                if !own.last().is_some_and(|newest| newest.approves && newest.head == head) {
+                    return Ok(Some(refusal(&error)));
                 }
             }
-            Err(error) => return Err(refusal(&error)),
+            Err(error) => return Ok(Some(refusal(&error))),
         }
         // A push may have come between.
-        match self.head_now().await {
-            Ok(now) if now == head => Ok(()),
-            now => {
-                let reason = now.map_or_else(not, |_| NEWER.to_owned());
-                Err(match self.withdraw_approval().await {
-                    Ok(()) => reason,
-                    Err(error) => format!("{reason}, and the approval stands: {error}"),
-                })
-            }
+        let after = newer(self.head_now().await);
+        if after.is_some() {
+            self.withdraw_approval().await?;
         }
+        Ok(after)
     }
 }
 
@@ -173,7 +174,7 @@ impl ReviewStateApi for GitHub {
         Ok(self.own_opinions().await?.approval())
     }
 
-    async fn approve(&self, head: &str, _stands: bool) -> Result<(), String> {
+    async fn approve(&self, head: &str, _stands: bool) -> Result<Option<String>, ApiError> {
         self.approve_head(head).await
     }
 
@@ -193,7 +194,16 @@ impl ReviewStateApi for GitHub {
     async fn request_changes(&self) -> Result<(), ApiError> {
         let head = self.reviewed.lock().await.clone().unwrap_or_default();
         let words = "Changes are requested by the review in the summary.";
-        self.submit("request changes", "REQUEST_CHANGES", words, &head).await
+        if !self.own_opinions().await?.requests_of(&head).is_empty() {
+            return Ok(());
+        }
+        self.submit("request changes", "REQUEST_CHANGES", words, &head).await?;
+        // Of two jobs at once the first one's stays.
+        for twin in self.own_opinions().await?.requests_of(&head).into_iter().skip(1) {
+            self.dismiss("dismiss a request for changes that another job has made too", twin)
+                .await?;
+        }
+        Ok(())
     }
 
     async fn request_shown(&self, _bot: u64) -> Result<RequestShown, ApiError> {

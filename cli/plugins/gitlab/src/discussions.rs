@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use conclave_engine::publish::{Account, Note, Place, Thread, ThreadDraft};
-use conclave_forge::{ApiError, NotesApi, Opened, Version, one_by_one};
+use conclave_forge::{ApiError, NotesApi, Opened, Version, code_link, one_by_one};
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -135,6 +135,15 @@ impl NotesApi for GitLab {
 
     fn link(&self, url: &str, note: u64) -> String {
         format!("{url}#note_{note}")
+    }
+
+    fn code_link(&self, url: &str, head: &str, file: &str, (first, last): (u32, u32)) -> Option<String> {
+        let anchor = if first == last {
+            format!("L{first}")
+        } else {
+            format!("L{first}-{last}")
+        };
+        code_link(url, "/-/merge_requests/", "-/blob", head, file, &anchor)
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {

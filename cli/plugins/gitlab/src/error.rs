@@ -65,21 +65,16 @@ fn is_scope(body: &str) -> bool {
 
 /// GitLab's words, in whichever of its shapes they come: a text, an object of lists, `error`, HTML, or nothing.
 fn message(body: &str) -> String {
-    let text = match serde_json::from_str::<Value>(body) {
-        Ok(value) => {
-            let said = ["message", "error_description", "error"]
-                .iter()
-                .find_map(|key| value.get(*key));
-            match said {
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => other.to_string(),
-                None => value.to_string(),
-            }
+    ApiError::words_in(body, |value| {
+        let said = ["message", "error_description", "error"]
+            .iter()
+            .find_map(|key| value.get(*key));
+        match said {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => value.to_string(),
         }
-        Err(_) if body.trim_start().starts_with('<') => "an HTML page".to_owned(),
-        Err(_) => body.trim().to_owned(),
-    };
-    ApiError::shorten(&text)
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
-use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
 use crate::{
@@ -88,16 +87,7 @@ pub async fn examine(
     with_merge_request: bool,
     limit: std::time::Duration,
 ) -> Result<Examination, ApiError> {
-    let once = RetryPolicy {
-        retries: 0,
-        ..RetryPolicy::default()
-    };
-    let timeouts = ClientTimeouts {
-        request: limit,
-        retry: once,
-        ..ClientTimeouts::default()
-    };
-    let gitlab = GitLab::new(settings, timeouts)?;
+    let gitlab = GitLab::new(settings, ClientTimeouts::once(limit))?;
     let user = gitlab.url("user");
     let (account, date) = gitlab.http.get_dated::<Account>("say whose token it is", &user).await?;
     let merge_request = async {

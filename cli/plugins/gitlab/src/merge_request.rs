@@ -1,7 +1,5 @@
 //! The merge request as GitLab sends it.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
@@ -10,9 +8,9 @@ use conclave_engine::{
     review::{AuthorRole, ReviewSubject},
 };
 use conclave_forge::{
-    ApiError, ApiErrorKind, ChangeApi, ForgeTraits, Lifecycle, LoadedChange, MergeRequestState, Target, Version,
+    ApiError, ApiErrorKind, ChangeApi, ForgeTraits, HttpClient, Lifecycle, LoadedChange, MergeRequestState, Target,
+    Version,
 };
-use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
 use crate::{
@@ -131,7 +129,7 @@ impl ChangeApi for GitLab {
                 max_summary: 60_000,
                 max_inline: 20_000,
                 // What is remembered is not read; a note takes a million characters.
-                max_ledger: 800_000,
+                max_carry_over: 800_000,
                 suggestion: SuggestionSyntax::Offsets,
             },
             // GitLab locks a merge request for a moment with each note, so more gain nothing.
@@ -139,12 +137,8 @@ impl ChangeApi for GitLab {
         }
     }
 
-    fn retry(&self) -> RetryPolicy {
-        self.http.retry()
-    }
-
-    fn limit_requests(&self, limit: Duration) {
-        self.http.limit_requests(limit);
+    fn http(&self) -> &HttpClient {
+        &self.http
     }
 
     async fn load(&self) -> Result<LoadedChange, ApiError> {

@@ -80,21 +80,22 @@ impl ReviewStateApi for GitLab {
         })
     }
 
-    async fn approve(&self, head: &str, stands: bool) -> Result<(), String> {
-        match self.ask("approve it", "/approve", &json!({ "sha": head })).await {
-            Ok(()) => Ok(()),
+    async fn approve(&self, head: &str, stands: bool) -> Result<Option<String>, ApiError> {
+        let asked = self.ask("approve it", "/approve", &json!({ "sha": head })).await;
+        Ok(match asked {
+            Ok(()) => None,
             // GitLab looks at the commit first, so the approval that stands already stands for this one, too.
-            Err(error) if error.kind == ApiErrorKind::Unauthorized && stands => Ok(()),
-            Err(error) => Err(match error.kind {
+            Err(error) if error.kind == ApiErrorKind::Unauthorized && stands => None,
+            Err(error) => Some(match error.kind {
                 ApiErrorKind::Conflict => "not approved: there is a newer commit than the reviewed one".to_owned(),
                 ApiErrorKind::Unauthorized => {
                     "not approved: GitLab does not let the bot approve it. The bot wrote it or a commit of \
-                                            it, which the project's settings forbid"
+                     it, which the project's settings forbid"
                         .to_owned()
                 }
                 _ => format!("not approved: {error}"),
             }),
-        }
+        })
     }
 
     async fn withdraw_approval(&self) -> Result<(), ApiError> {

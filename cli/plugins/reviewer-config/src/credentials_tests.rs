@@ -46,7 +46,7 @@ async fn worker(accepted: &'static [&'static str], refusing: Refusing) -> (Url, 
 }
 
 fn plugin(url: &Url, job: Option<&str>, token: Option<&str>) -> ReviewerConfigPlugin {
-    let job = job.map(|job| ConfigAccess::Job(job.into()));
+    let job = job.map(|job| ConfigAccess::Job(SecretString::from(job).into()));
     let token = token.map(|token| ConfigAccess::Token(token.into()));
     let source = ConfigSource {
         url: url.clone(),
@@ -90,7 +90,10 @@ async fn a_credential_that_was_let_in_is_shown_first_from_then_on() {
     let (url, shown) = worker(&[TOKEN], Refusing::With(401)).await;
     let source = ConfigSource {
         url,
-        access: vec![ConfigAccess::Job(JOB.into()), ConfigAccess::Token(TOKEN.into())],
+        access: vec![
+            ConfigAccess::Job(SecretString::from(JOB).into()),
+            ConfigAccess::Token(TOKEN.into()),
+        ],
         project: "group/project".into(),
     };
     let mut fetcher = Fetcher::new(source).expect("a client");

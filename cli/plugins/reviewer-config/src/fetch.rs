@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use conclave_job_token::JobTokenError;
 use conclave_shared::{
     config::{EffectiveConfig, ProjectRules, SCHEMA_VERSION, validate},
     problem::Problem,
@@ -28,13 +29,17 @@ pub(crate) enum FetchError {
     Unreachable(String),
     #[error(
         "cannot be asked without a token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS, or have the job ask for \
-         CONCLAVE_CONFIG_OIDC_TOKEN (`id_tokens` of the CI component)"
+         CONCLAVE_CONFIG_OIDC_TOKEN (`id_tokens` of the CI component; on GitHub, `id-token: write` among the job's permissions is enough)"
     )]
     NoCredential,
     #[error("refused the token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS")]
     Refused,
     #[error("refused the job's token ({0}): see the Worker's variables OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS")]
     JobRefused(String),
+    #[error(
+        "cannot be asked as this job ({0}): give the job `id-token: write` among its `permissions`, or set CONCLAVE_CONFIG_TOKEN"
+    )]
+    NoJobToken(#[from] JobTokenError),
     /// Every credential was refused, each for its own reason.
     #[error("{}", all(.0))]
     AllRefused(Vec<FetchError>),
@@ -74,7 +79,10 @@ impl FetchError {
     /// Whether another credential may be let in where this one was not. Besides refusals these are the answers of a Worker that
     /// counts guesses (429), and of one that cannot check a job's token or has no list of tokens (503).
     const fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused | Self::JobRefused(_) | Self::Status(429 | 503, _))
+        matches!(
+            self,
+            Self::Refused | Self::JobRefused(_) | Self::NoJobToken(_) | Self::Status(429 | 503, _)
+        )
     }
 }
 
@@ -176,7 +184,11 @@ impl Fetcher {
             ConfigAccess::Token(_) => FetchError::Refused,
             ConfigAccess::Job(_) => FetchError::JobRefused(why),
         };
-        let mut bearer = HeaderValue::try_from(format!("Bearer {}", access.token().expose_secret()))
+        let token = match access {
+            ConfigAccess::Token(token) => token.clone(),
+            ConfigAccess::Job(job) => job.get().await?,
+        };
+        let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()))
             .map_err(|_| refused("it has characters that no token has".to_owned()))?;
         bearer.set_sensitive(true);
         let mut url = self.source.url.clone();

@@ -25,6 +25,7 @@ use conclave_engine::{
     plugin::{PluginError, ReviewPlugin},
     review::{ConfigurationFallback, ConfigurationInstead},
 };
+use conclave_job_token::JobToken;
 use conclave_shared::config::{ConfigDocument, EffectiveConfig};
 use secrecy::SecretString;
 use url::Url;
@@ -55,16 +56,7 @@ pub enum ConfigAccess {
     /// One of the readers' tokens.
     Token(SecretString),
     /// The token of the CI job itself.
-    Job(SecretString),
-}
-
-impl ConfigAccess {
-    /// The bearer token.
-    fn token(&self) -> &SecretString {
-        match self {
-            Self::Token(token) | Self::Job(token) => token,
-        }
-    }
+    Job(JobToken),
 }
 
 /// The configuration of a project, as the service answered.

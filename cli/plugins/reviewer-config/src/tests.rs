@@ -289,7 +289,7 @@ async fn a_refused_job_is_told_why() {
     let url = serve((StatusCode::UNAUTHORIZED, problem)).await;
     let source = ConfigSource {
         url,
-        access: vec![ConfigAccess::Job(SecretString::from("ey.x.y"))],
+        access: vec![ConfigAccess::Job(SecretString::from("ey.x.y").into())],
         project: "group/project".into(),
     };
     let (document, warning) = run(ReviewerConfigPlugin::new(Some(source), None, None)).await;

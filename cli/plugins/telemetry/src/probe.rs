@@ -27,7 +27,12 @@ pub async fn probe(address: &Url, access: &TrackerAccess, limit: Duration) -> Re
     url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
     let client = reqwest::Client::builder().timeout(limit).build();
     let post = client.map_err(|error| error.to_string())?.post(url);
-    let response = access.on(post).json(&EventBatch { events: Vec::new() }).send().await;
+    let response = access
+        .on(post)
+        .await?
+        .json(&EventBatch { events: Vec::new() })
+        .send()
+        .await;
     let response = match response {
         Ok(response) => response,
         Err(error) if error.is_timeout() => return Err(format!("did not answer within {} s", limit.as_secs())),

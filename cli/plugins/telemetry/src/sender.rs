@@ -173,6 +173,8 @@ async fn send_all(shared: Arc<Shared>) {
             }
             () = shared.changed.notified() => {}
             () = gathering(gathered) => shared.seal(),
+            // So that the last events, which have two seconds, need not wait for it.
+            () = shared.settings.access.keep_fresh() => {}
         }
     }
 }
@@ -248,12 +250,9 @@ impl Reported {
 /// the events in two seconds, or they are gone.
 async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -> (Pending, Result<Remarks, String>) {
     let url = http::route(&settings.url, routes::EVENTS);
-    let post = settings
-        .access
-        .on(client.post(url))
-        .header("content-type", "application/json")
-        .body(request.body());
     let result = async {
+        let post = settings.access.on(client.post(url)).await?;
+        let post = post.header("content-type", "application/json").body(request.body());
         let response = post.send().await.map_err(|error| describe(&error))?;
         if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Err(settings.access.refused(http::reason(response).await.as_deref()));

@@ -133,14 +133,14 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
         .await
         .parse::<Url>()
         .expect("a URL");
-    let job = TrackerAccess::Job(SecretString::from("ey.x.y"));
+    let job = TrackerAccess::Job(SecretString::from("ey.x.y").into());
     let said = probe(&url, &job, std::time::Duration::from_secs(5))
         .await
         .expect_err("refused");
     assert_eq!(
         said,
         "refused the job's token (The job's token is made for another audience than conclave; set `aud`): set the Worker's OIDC_ISSUER, \
-         OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's `id_tokens`"
+         OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's token"
     );
     let memory = TrackerClient::new(url.clone(), job)
         .expect("a client")
@@ -148,7 +148,8 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
         .await;
     let memory = memory.expect_err("refused").to_string();
     assert!(memory.ends_with(&said) && !memory.contains("OPERATOR"), "{memory}");
-    let both = TrackerAccess::of(Some(SecretString::from("t")), Some(SecretString::from("ey.x.y"))).expect("both");
+    let both =
+        TrackerAccess::of(Some(SecretString::from("t")), Some(SecretString::from("ey.x.y").into())).expect("both");
     let said = probe(&url, &both, std::time::Duration::from_secs(5))
         .await
         .expect_err("refused");

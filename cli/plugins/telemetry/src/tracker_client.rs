@@ -92,7 +92,8 @@ impl TrackerClient {
     async fn ask<T: DeserializeOwned>(&self, method: Method, query: &[(&str, &str)]) -> Result<T, MemoryError> {
         let mut url = http::route(&self.url, routes::MEMORY);
         url.query_pairs_mut().extend_pairs(query);
-        let request = self.access.on(self.client.request(method, url));
+        let request = self.access.on(self.client.request(method, url)).await;
+        let request = request.map_err(|trouble| self.service(trouble))?;
         let response = request.send().await.map_err(|error| self.service(describe(&error)))?;
         if !response.status().is_success() {
             return Err(self.refusal(response).await);

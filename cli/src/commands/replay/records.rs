@@ -19,16 +19,16 @@ use crate::{
 /// The longest line of `events.jsonl` that is looked at; longer ones hold a whole file's content.
 const MAX_LINE: u64 = 1 << 20;
 
-/// What the records of a run say.
+/// The content of the records of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// What was told while it went on.
+    /// The messages while it went on.
     pub(crate) lines: Vec<RecordedLine>,
-    /// How it ended.
+    /// Its end.
     pub(crate) end: End,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub(crate) enum End {
     /// With a review.
@@ -63,7 +63,7 @@ pub(crate) struct SessionRecord {
     pub(crate) session: String,
     /// The models that it was prompted with, in order.
     pub(crate) models: Vec<ModelId>,
-    /// How it ended; `None` if it had not.
+    /// Its end; `None` if it had not.
     pub(crate) outcome: Option<String>,
     /// Why not well.
     pub(crate) reason: Option<String>,

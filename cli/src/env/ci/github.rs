@@ -5,12 +5,15 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::publish::installation_secret;
+use conclave_forge::client_builder;
+use conclave_job_token::{ActionsTokens, JobToken};
 use conclave_plugin_github::{ExpectedHead, GitHubSettings, PullRequestAddress};
+use conclave_shared::oidc::github_project;
 use secrecy::SecretString;
 use serde::{Deserialize, de::IgnoredAny};
 use url::Url;
 
-use super::{CiEnvironment, CloneOf, ForgeSettings};
+use super::{CiEnvironment, CloneOf, ForgeSettings, web_address};
 use crate::{
     env::{Environment, names},
     exit::Failure,
@@ -34,6 +37,12 @@ const DEPENDABOT: &str = "dependabot[bot]";
 
 /// Maximum size of what a job without rights hands on, in bytes.
 const MAX_HANDED_ON: u64 = 1_000;
+
+/// Where a job with `id-token: write` asks for its tokens, and what it is known by there. No agent's process gets either.
+const TOKEN_ADDRESS: &str = "ACTIONS_ID_TOKEN_REQUEST_URL";
+const TOKEN_BEARER: &str = "ACTIONS_ID_TOKEN_REQUEST_TOKEN";
+/// The audience of the CI component's tokens, too.
+const DEFAULT_AUDIENCE: &str = "conclave";
 
 /// The advice where an event is not of a pull request.
 const HINT: &str = "`conclave review` runs on `pull_request` events, and on `issue_comment` for commands; name a pull request with --pr URL, or use `conclave local`";
@@ -177,12 +186,32 @@ impl Environment {
         })
     }
 
-    /// The repository of the job, and the number of its pull request as far as the variables say.
-    pub(super) fn github_subject(&self) -> Option<(&str, Option<u64>)> {
+    /// The name of the job's repository at the Workers, and the number of its pull request as far as the variables say.
+    pub(super) fn github_subject(&self) -> Option<(String, Option<u64>)> {
         let repository = self.get("GITHUB_REPOSITORY").filter(|_| self.is_github_job())?;
         let reference = self.get("GITHUB_REF").and_then(|name| name.strip_prefix("refs/pull/"));
         let number = reference.and_then(|rest| rest.split('/').next()?.parse().ok());
-        Some((repository, number))
+        let server = self.get("GITHUB_SERVER_URL").and_then(|url| Url::parse(url).ok())?;
+        Some((project_name(&server, repository), number))
+    }
+
+    /// The tokens of the job itself, for the Workers, if it may ask for them: each has its audience.
+    pub(crate) fn workflow_token(&self) -> Result<Option<JobToken>, Failure> {
+        let (Some(address), Some(bearer)) = (
+            self.get(TOKEN_ADDRESS).filter(|_| self.is_github_job()),
+            self.secret(TOKEN_BEARER),
+        ) else {
+            return Ok(None);
+        };
+        if let Some(made) = self.workflow_token.get() {
+            return Ok(Some(made.clone()));
+        }
+        let url = web_address(TOKEN_ADDRESS, address)?;
+        let client = client_builder(&self.ca_files(), "--ca-file")?;
+        let audience = self.get(names::OIDC_AUDIENCE).unwrap_or(DEFAULT_AUDIENCE);
+        let tokens = ActionsTokens::new(client, url, bearer, audience)
+            .map_err(|error| Failure::Settings(format!("{TOKEN_ADDRESS} cannot be used: {error}")))?;
+        Ok(Some(self.workflow_token.get_or_init(|| tokens.into()).clone()))
     }
 
     /// The checkout of a job.
@@ -250,11 +279,7 @@ impl Environment {
             }
         };
         let is_trusted = event_name == FOLLOWING || TRUSTED.contains(&event_name);
-        let address = |name: &str| {
-            let text = required(name)?;
-            let wrong = |error| Failure::Settings(format!("{name} is `{text}`: {error}"));
-            text.parse::<Url>().map_err(wrong)
-        };
+        let address = |name: &str| web_address(name, required(name)?);
         let server = address("GITHUB_SERVER_URL")?;
         let token = self.required(names::GITHUB_TOKEN, TOKEN_HINT)?;
         let settings = GitHubSettings {
@@ -267,11 +292,11 @@ impl Environment {
             ca_files: self.ca_files(),
             expected,
         };
-        let mut clone = server;
+        let mut clone = server.clone();
         clone.set_path(&format!("/{repository}.git"));
         Ok(CiEnvironment {
             directory: Utf8PathBuf::from(self.get("GITHUB_WORKSPACE").unwrap_or(".")),
-            project_path: repository.to_owned(),
+            project_path: project_name(&server, repository),
             refused_checkout: head.clone().filter(|_| is_trusted),
             head_sha: head,
             repository_url: Some(with_token(clone, token)),
@@ -306,11 +331,16 @@ impl Environment {
             .repository
             .as_ref()
             .ok_or_else(|| wrong("whose event names no repository"))?;
-        let id = self.get("GITHUB_REPOSITORY_ID").and_then(|id| id.parse::<u64>().ok());
-        if !of.full_name.eq_ignore_ascii_case(repository) || id.is_some_and(|id| id != of.id) {
+        if !of.full_name.eq_ignore_ascii_case(repository) {
             return Err(wrong(&format!(
                 "whose event is of the repository {}, and GITHUB_REPOSITORY is {repository}",
                 of.full_name
+            )));
+        }
+        if let Some(id) = self.get("GITHUB_REPOSITORY_ID").filter(|id| id.parse() != Ok(of.id)) {
+            return Err(wrong(&format!(
+                "whose event is of the repository {} with the number {}, and GITHUB_REPOSITORY_ID is {id}",
+                of.full_name, of.id
             )));
         }
         Ok(event)
@@ -383,7 +413,7 @@ impl Environment {
         let ca_file = ca_files.first().cloned();
         Ok(CiEnvironment {
             directory: directory.map_or_else(|| Utf8PathBuf::from("."), Utf8Path::to_owned),
-            project_path: repository.clone(),
+            project_path: project_name(&repository_url, &repository),
             head_sha: None,
             refused_checkout: None,
             repository_url: Some(with_token(repository_url, token)),
@@ -438,6 +468,12 @@ fn pull_of(event: Event, path: &str) -> Result<EventPull, Failure> {
 
 fn wrong_event(path: &str, what: &str) -> Failure {
     Failure::Settings(format!("GITHUB_EVENT_PATH is {path}, {what}: {HINT}"))
+}
+
+/// The name of a repository at the Workers, as its tokens prove it: with the host, because a project of a GitLab may have its path.
+pub(crate) fn project_name(server: &Url, repository: &str) -> String {
+    let host = server.host_str().unwrap_or_default();
+    github_project(host.strip_prefix("www.").unwrap_or(host), repository)
 }
 
 fn is_commit(text: &str) -> bool {

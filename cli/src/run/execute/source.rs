@@ -86,7 +86,7 @@ impl SourceTree for RepositoryTree {
 /// The files at head that findings with a fix are about: what a fix replaces is compared with them.
 pub(crate) async fn texts_with_fixes(repository: &Repository, review: &Review) -> HashMap<String, String> {
     let mut texts = HashMap::new();
-    for entry in review.standing().filter(|entry| entry.finding.fix.is_some()) {
+    for entry in review.surviving().filter(|entry| entry.finding.fix.is_some()) {
         let path = &entry.finding.file;
         if texts.contains_key(path) {
             continue;
@@ -102,7 +102,7 @@ pub(crate) async fn texts_with_fixes(repository: &Repository, review: &Review) -
 /// The lines around each finding, for the terminal.
 pub(crate) async fn excerpts(repository: &Repository, review: &Review) -> Excerpts {
     let mut excerpts = Excerpts::default();
-    for entry in review.standing() {
+    for entry in review.surviving() {
         let path = &entry.finding.file;
         if excerpts.has(path) {
             continue;

@@ -70,7 +70,7 @@ pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Pr
         }
         return Err(Ok(Exit::Reviewed));
     }
-    match prepared.plan.nobody_can_run() {
+    match prepared.plan.why_no_reviewer() {
         None => Ok(prepared),
         Some(none) => Err(Err(Failure::Settings(format!("no reviewer can run: {none}")))),
     }

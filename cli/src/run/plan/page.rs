@@ -288,7 +288,7 @@ fn settings(plan: &PlanDocument) -> String {
     } else {
         "no .conclave.toml on the target branch"
     };
-    format!("Settings: {remote}; {repo}")
+    format!("Settings: {remote}; {repo}; on {}", plan.runtime.name.describe())
 }
 
 fn bullet(line: &str, width: usize) -> String {

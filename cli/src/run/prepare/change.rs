@@ -32,7 +32,7 @@ pub(crate) struct Job {
     /// What earlier reviews of the merge request have cost, as far as they are known.
     pub(crate) spent_before_usd: f64,
     /// What our last review of the merge request remembers.
-    pub(crate) ledger: CarryOver,
+    pub(crate) carry_over: CarryOver,
     /// The number of the account that opened the merge request.
     pub(crate) author: Option<u64>,
     /// True if a light-hearted question may be answered.
@@ -123,10 +123,10 @@ impl Source {
                 let (repository, notes, later) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
-                let mut ledger = info.ledger.clone();
+                let mut carry_over = info.carry_over.clone();
                 if full {
                     // What stands still stands.
-                    ledger.reviewed.clear();
+                    carry_over.reviewed.clear();
                 }
                 Ok(Job {
                     subject,
@@ -135,7 +135,7 @@ impl Source {
                     posting: post.unwrap_or_default(),
                     secret,
                     spent_before_usd: info.spent_before_usd,
-                    ledger,
+                    carry_over,
                     author: info.author,
                     aside_open: info.aside_open,
                     notes,
@@ -157,7 +157,7 @@ impl Source {
                     posting: Posting::default(),
                     secret,
                     spent_before_usd: 0.0,
-                    ledger: CarryOver::default(),
+                    carry_over: CarryOver::default(),
                     author: None,
                     aside_open: false,
                     notes: review.notes,

@@ -4,16 +4,21 @@ use std::sync::Arc;
 
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
-    incremental::{Instructions, Texts, assess, narrow, still_refuted, wanted},
+    incremental::{
+        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, still_refuted, still_unproven,
+        touched, wanted,
+    },
     pipeline::Prior,
-    repo_config::AuthorSettles,
-    review::{Comment, PatchId, Plan},
+    review::{Comment, PatchId, Plan, ReviewSubject},
     session::CoordinatorMailbox,
 };
-use conclave_git::Repository;
+use conclave_git::{Blob, Repository};
 use conclave_shared::reviewer::ReviewerName;
 
 use crate::{diff::Spool, exit::Failure, run::prepare::change::Job};
+
+/// Maximum length of a file that is searched for code that was moved, in bytes.
+const MAX_SEARCHED: usize = 8 << 20;
 
 /// Takes out of the diff what was reviewed as it is, and finds the earlier findings again. The plan is made before, of the
 /// whole diff: how risky a merge request is does not depend on how often somebody pushed to it.
@@ -22,7 +27,7 @@ pub(crate) async fn prepare(
     diff: &mut FilteredDiff,
     plan: &Plan,
     instructions: &Instructions,
-    author_settles: AuthorSettles,
+    words: WhoseWords,
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     if job.subject.merge_request.is_none() {
@@ -31,7 +36,7 @@ pub(crate) async fn prepare(
     // Who cannot run does not make a review of what others have reviewed.
     let panel = plan.members.iter().filter(|member| member.route.is_ok());
     let panel: Vec<ReviewerName> = panel.map(|member| member.name.clone()).collect();
-    narrow_down(job, diff, &panel, instructions, author_settles, spool).await
+    narrow_down(job, diff, &panel, instructions, words, spool).await
 }
 
 /// The same for this panel.
@@ -40,28 +45,55 @@ async fn narrow_down(
     diff: &mut FilteredDiff,
     panel: &[ReviewerName],
     instructions: &Instructions,
-    author_settles: AuthorSettles,
+    words: WhoseWords,
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
-    let texts = texts(job, &wanted(&existing, &job.ledger, &diff.files)).await?;
-    job.subject.existing_findings = assess(existing, &job.ledger, &diff.files, &texts, author_settles);
+    let texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
+    job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words);
+    follow(&job.repository, &mut job.subject, diff).await?;
 
     let patches = identities(&diff.files, instructions, spool)?;
-    let narrowed = narrow(std::mem::take(&mut diff.files), patches, panel, &job.ledger);
+    let paths = diff.files.iter().map(|file| file.path.clone());
+    let identities: Identities = paths.zip(patches.iter().cloned()).collect();
+    let unproven = still_unproven(&job.carry_over.unproven, &identities);
+    let touched = touched(diff);
+    let reviewed = |(file, patch): (&FileDiff, &PatchId)| {
+        let was = job
+            .carry_over
+            .reviewed
+            .iter()
+            .any(|review| review.patches.contains(patch));
+        was.then(|| file.clone())
+    };
+    // Also where they are reviewed again: a person has not decided more by that.
+    let as_before: Vec<FileDiff> = diff.files.iter().zip(&patches).filter_map(reviewed).collect();
+    let narrowed = narrow(
+        std::mem::take(&mut diff.files),
+        patches,
+        &touched,
+        panel,
+        &job.carry_over,
+    );
     diff.files = narrowed.files;
     diff.filtered.extend(narrowed.unchanged.iter().map(|file| FilteredFile {
         path: file.path.clone(),
         reason: FilterReason::ReviewedBefore,
     }));
-    let refuted = still_refuted(&job.ledger.refuted, &narrowed.unchanged, &job.subject.existing_findings);
+    let refuted = still_refuted(&job.carry_over.refuted, &as_before, &job.subject.existing_findings);
+    let heard = job.carry_over.heard;
+    let is_new_question = |comment: &Comment| comment.order > heard && asks(&comment.body.own_words());
     Ok(Prior {
         refuted,
         patches: narrowed.patches,
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,
         reviewed: narrowed.reviewed,
-        aside_open: job.aside_open && job.subject.comments.iter().any(asks),
+        touched: touched.into_iter().collect(),
+        identities,
+        unproven,
+        aside_open: job.aside_open && job.subject.comments.iter().any(is_new_question),
+        heard,
     })
 }
 
@@ -85,9 +117,40 @@ fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) ->
     Ok(identities)
 }
 
-/// Returns whether a person asks something.
-fn asks(comment: &Comment) -> bool {
-    comment.body.sanitized().contains('?')
+/// Takes serious findings whose code has left its lines to where it stands now.
+async fn follow(repository: &Repository, subject: &mut ReviewSubject, diff: &FilteredDiff) -> Result<(), Failure> {
+    let existing = &mut subject.existing_findings;
+    let mut moved = MovedCode::new(existing, diff);
+    // Names are separated by line feeds.
+    let (odd, paths): (Vec<String>, Vec<String>) =
+        moved.files(existing).into_iter().partition(|path| path.contains('\n'));
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| format!("{}:{path}", subject.head_sha))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut search = |path: &str, bytes: &[u8], is_whole| {
+        moved.search(existing, path, &text_or_lossy(bytes), is_whole);
+    };
+    let take = |at: usize, blob: Option<Blob>| {
+        if let Some(blob) = blob {
+            search(&paths[at], &blob.content, !blob.is_cut());
+        }
+    };
+    if !names.is_empty() {
+        repository.blobs().read_each(&names, MAX_SEARCHED, take).await?;
+    }
+    for path in odd {
+        if let Some(bytes) = repository.file(&subject.head_sha, &path).await? {
+            moved.search(existing, &path, &text_or_lossy(&bytes), true);
+        }
+    }
+    moved.settle(existing);
+    Ok(())
+}
+
+fn text_or_lossy(bytes: &[u8]) -> String {
+    text_of(bytes).unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// The texts of these files; what is not there is missing.
@@ -97,8 +160,7 @@ async fn texts(job: &Job, wanted: &[(String, bool)]) -> Result<Texts, Failure> {
     for (path, at_base) in wanted {
         let commit = if *at_base { &subject.base_sha } else { &subject.head_sha };
         if let Some(bytes) = repository.file(commit, path).await? {
-            let text = text_of(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
-            texts.insert(path.clone(), text);
+            texts.insert(path.clone(), text_or_lossy(&bytes));
         }
     }
     Ok(texts)

@@ -17,9 +17,12 @@ use conclave_engine::{
     ports::{FileRead, Forge, Publication, PublishSettings, SourceTree},
     prompt::PromptLibrary,
     repo_config::{PathInstruction, RepoConfig, RubricSettings},
-    review::{ExistingFinding, GivenPatch, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport},
+    review::{
+        ExistingFinding, GivenPatch, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport,
+        UnprovenFinding,
+    },
     rules::AppliedRules,
-    session::{Judgement, PanelResult},
+    session::{Judgement, PanelResult, Refuter},
 };
 use conclave_fake_gitlab::{
     AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot,
@@ -76,6 +79,8 @@ struct Scene {
     working_copy: tempfile::TempDir,
     /// What is in force on the target branch.
     instructions: Instructions,
+    /// Findings that the reviewer reports without proof.
+    unproven: Vec<UnprovenFinding>,
 }
 
 impl Drop for Scene {
@@ -98,8 +103,8 @@ struct Run {
 
 impl Run {
     /// What stands, as `severity claim`.
-    fn standing(&self) -> Vec<String> {
-        let standing = self.review.standing();
+    fn surviving(&self) -> Vec<String> {
+        let standing = self.review.surviving();
         standing
             .map(|entry| format!("{} {}", entry.finding.severity, entry.finding.claim))
             .collect()
@@ -152,6 +157,7 @@ impl Scene {
             carl,
             working_copy,
             instructions: Instructions::default(),
+            unproven: Vec::new(),
         }
     }
 
@@ -225,7 +231,7 @@ impl Scene {
             posting: Posting::default(),
             secret: None,
             spent_before_usd: 0.0,
-            ledger: info.ledger.clone(),
+            carry_over: info.carry_over.clone(),
             author: info.author,
             aside_open: info.aside_open,
             notes: Vec::new(),
@@ -238,7 +244,7 @@ impl Scene {
             &mut diff,
             &[security()],
             &self.instructions,
-            AuthorSettles::default(),
+            WhoseWords::default(),
             &spool,
         )
         .await
@@ -251,15 +257,25 @@ impl Scene {
             let text = String::from_utf8(text).unwrap();
             judged.push(finding(judged.len() + 1, path, line, *severity, &text));
         }
-        let judging = needs_models(&diff.files, &earlier);
+        let judging = needs_models(&diff.files, &earlier, prior.aside_open);
         let mut arguments = if judging { words(&earlier) } else { json!({}) };
-        let verdicts = take_earlier_verdicts(&mut arguments, &earlier).unwrap();
+        let mut verdicts = take_earlier_verdicts(&mut arguments, &earlier).unwrap();
         let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
-        let said = said(judged, verdicts, &patches);
-        let source = AtHead {
+        let source = Arc::new(AtHead {
             repository: job.repository,
             commits: (base, head),
+        });
+        let refuter = Refuter {
+            source: source.clone(),
+            files: vec![Arc::new(files.clone())],
+            prompt_paths: PathGlobs::default(),
         };
+        refuter.check_earlier_verdicts(&mut verdicts, &earlier).await;
+        let mut said = said(judged, verdicts, &patches);
+        said.panel.unproven.clone_from(&self.unproven);
+        if !judging {
+            said.coordinator = ReviewerReport::skipped(ReviewerName::coordinator());
+        }
         let plan = Plan {
             gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
             ..plan()
@@ -274,7 +290,7 @@ impl Scene {
             prior,
             ..review_job(plan)
         };
-        let review = conclude(review_job, said, &patches, &source).await;
+        let review = conclude(review_job, said, &patches, source.as_ref()).await;
         Judged {
             plugin,
             files,
@@ -515,6 +531,7 @@ fn review_job(plan: Plan) -> ReviewJob {
         approval_holds: Vec::new(),
         prompt_paths: PathGlobs::default(),
         configuration: None,
+        runtime: None,
         warnings: Vec::new(),
         stages: Vec::new(),
     }
@@ -605,7 +622,7 @@ async fn one_is_fixed_one_is_kept_one_is_new() {
         ["POST discussions", "PUT discussions", "PUT notes", "POST approve"]
     );
     assert_eq!(run.reviewed, [A], "only what changed is reviewed");
-    assert_eq!(run.standing(), ["warning Bad: bad three.", "warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["warning Bad: bad three.", "warning Bad: bad two."]);
     assert_eq!(
         scene.threads(),
         [
@@ -627,7 +644,7 @@ async fn a_model_that_forgets_a_blocker_changes_nothing() {
     scene.push(&[(A, &text(&[(5, "bad one"), (25, "good")]))]);
     let second = scene.run(&[]).await;
     assert_eq!(second.review.verdict, Verdict::SignificantConcerns);
-    assert_eq!(second.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(second.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
     // Even if the judge calls it fixed: its code is what it was.
     scene.push(&[(A, &text(&[(5, "bad one"), (26, "good")]))]);
     let third = scene.run_judged(&[], says("bad one", "fixed")).await;
@@ -644,10 +661,10 @@ async fn what_only_the_summary_shows_is_carried_too() {
     scene.push(&[(B, &text(&[(3, "fine")]))]);
     let run = scene.run(&[]).await;
     assert_eq!(run.reviewed, [B]);
-    assert_eq!(run.standing(), ["suggestion Bad: bad one."]);
+    assert_eq!(run.surviving(), ["suggestion Bad: bad one."]);
     scene.push(&[(A, &text(&[(5, "good one")]))]);
     let run = scene.run_judged(&[], says("bad one", "fixed")).await;
-    assert_eq!(run.standing(), [""; 0]);
+    assert_eq!(run.surviving(), [""; 0]);
     assert_eq!(scene.threads(), [""; 0]);
 }
 
@@ -662,7 +679,7 @@ async fn a_force_push_keeps_what_it_keeps() {
         .run_judged(&[(A, "bad one", CRITICAL)], says("bad two", "fixed"))
         .await;
     assert_eq!(run.reviewed, [A]);
-    assert_eq!(run.standing(), ["critical Bad: bad one."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one."]);
     assert_eq!(
         scene.threads(),
         [
@@ -702,7 +719,7 @@ async fn what_was_reviewed_under_other_instructions_is_reviewed_again_and_said_o
         assert_eq!(scene.run(&BOTH).await.reviewed, [B], "{text}");
         let again = scene.run(&BOTH).await;
         assert_eq!(again.reviewed, [""; 0]);
-        assert_eq!(again.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+        assert_eq!(again.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
         assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
     }
 }
@@ -724,6 +741,86 @@ async fn a_clean_merge_request_is_approved_at_its_new_commit_after_a_rebase() {
 }
 
 #[tokio::test]
+async fn what_was_reviewed_beside_a_file_that_leaves_the_change_is_reviewed_again() {
+    let files = [
+        (A, &*text(&[(5, "guarded")])),
+        (B, &*text(&[(15, "calls it")])),
+        ("src/new.py", "def used(): pass\n"),
+    ];
+    for remove in [false, true] {
+        let scene = Scene::of(&files).await;
+        scene.run(&[]).await;
+        assert!(scene.is_approved());
+        if remove {
+            scene.git(&["rm", "--quiet", "src/new.py"]);
+            scene.push(&[]);
+        } else {
+            // As at base again.
+            scene.push(&[(A, &text(&[]))]);
+        }
+        let run = scene.run(&[(B, "calls it", CRITICAL)]).await;
+        assert!(run.reviewed.contains(&B.to_owned()), "{:?}", run.reviewed);
+        assert_eq!(run.reviewed.len(), 2);
+        assert_eq!(run.surviving(), ["critical Bad: calls it."]);
+        assert!(!scene.is_approved());
+        assert_eq!(scene.run(&[]).await.reviewed, [""; 0], "that review counts");
+    }
+}
+
+#[tokio::test]
+async fn a_serious_findings_code_is_followed_into_another_file_of_the_change() {
+    let bad = "bad code that still runs";
+    let scene = Scene::of(&[(A, &text(&[(5, bad)]))]).await;
+    scene.run(&[(A, bad, CRITICAL)]).await;
+    scene.push(&[
+        (A, &text(&[(5, "pass")])),
+        ("src/copy.py", &format!("# elsewhere\n{bad}\n")),
+    ]);
+    let run = scene.run_judged(&[], says(bad, "fixed")).await;
+    assert_eq!(run.surviving(), [format!("critical Bad: {bad}.")]);
+    assert_eq!(run.review.findings[0].finding.file, "src/copy.py");
+    assert!(scene.threads()[0].contains(" open "), "{:?}", scene.threads());
+    scene.push(&[("src/copy.py", "# elsewhere\n")]);
+    let run = scene.run_judged(&[], says(bad, "fixed")).await;
+    assert_eq!(run.surviving(), [""; 0]);
+    assert!(scene.threads()[0].contains("resolved"), "{:?}", scene.threads());
+}
+
+#[tokio::test]
+async fn a_critical_that_nothing_proved_holds_the_approval_until_its_patch_changes() {
+    let mut scene = Scene::of(&[(A, &text(&[(5, "good")])), (B, &text(&[(15, "fine")]))]).await;
+    scene.unproven.push(UnprovenFinding {
+        reviewer: security(),
+        severity: "critical".to_owned(),
+        category: "injection".to_owned(),
+        file: A.to_owned(),
+        line: Some(5),
+        claim: "Anybody may do it".to_owned(),
+        reason: "its quote is not in the file".to_owned(),
+    });
+    scene.run(&[]).await;
+    assert!(!scene.is_approved());
+    // The reviewer says nothing of it any more.
+    scene.unproven.clear();
+    for (reviewed, push) in [(2, false), (0, false), (1, true)] {
+        if push {
+            scene.push(&[(B, &text(&[(15, "finer")]))]);
+        }
+        let run = scene.run(&[]).await;
+        assert_eq!(run.reviewed.len(), reviewed);
+        assert_eq!(run.review.coverage.unproven.len(), 1);
+        assert!(!run.review.may_approve() && !scene.is_approved());
+    }
+    scene.push(&[(A, &text(&[(5, "better")]))]);
+    let run = scene.run(&[]).await;
+    assert_eq!(
+        (run.reviewed, run.review.coverage.unproven),
+        (vec![A.to_owned()], vec![])
+    );
+    assert!(scene.is_approved());
+}
+
+#[tokio::test]
 async fn what_an_inconclusive_review_looked_at_is_reviewed_again() {
     let scene = Scene::of(&[(A, &text(&[(5, "good")]))]).await;
     let judged = scene.judge(&[], |_| json!({}), &["security failed"]).await;
@@ -742,7 +839,7 @@ async fn an_inconclusive_review_resolves_nothing() {
     scene.push(&[(A, &text(&[(5, "good one")]))]);
     let judged = scene.judge(&[], says("bad one", "fixed"), &["security failed"]).await;
     let run = scene.post(judged).await;
-    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
     assert_eq!(
         scene.threads(),
         ["src/a.py:5 (outdated) open | review-bot: bad one", OPEN_TWO]
@@ -766,14 +863,14 @@ async fn a_renamed_files_finding_is_not_posted_again() {
     scene.push(&[]);
     let run = scene.run(&[("src/new.py", "bad one", CRITICAL)]).await;
     assert_eq!(run.reviewed, ["src/new.py"]);
-    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
     assert_eq!(run.review.findings[0].finding.file, "src/new.py");
     assert_eq!(scene.threads().len(), 2, "{:?}", scene.threads());
     assert!(scene.threads().iter().all(|thread| thread.contains(" open ")));
     // And it can be fixed there.
     scene.push(&[("src/new.py", &text(&[(5, "good one")]))]);
     let run = scene.run_judged(&[], says("bad one", "fixed")).await;
-    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["warning Bad: bad two."]);
     assert!(
         scene.threads()[0].contains("resolved by review-bot"),
         "{:?}",
@@ -785,13 +882,13 @@ async fn a_renamed_files_finding_is_not_posted_again() {
 async fn a_member_declines_and_another_acknowledges() {
     let scene = Scene::new().await;
     scene.run(&BOTH).await;
-    scene.reply("bad one", scene.bob, "Won't fix: the module goes away.");
+    scene.reply("bad one", scene.bob, "Won't fix this.");
     scene.reply("bad two", scene.bob, "Acknowledged.");
     let run = scene.run(&[]).await;
     assert!(!run.judged, "no model is asked for that");
     assert_eq!(run.review.verdict, Verdict::Approved);
     let settled = [
-        "src/a.py:5 resolved by review-bot | review-bot: bad one | bob: Won't fix: the module goes away.",
+        "src/a.py:5 resolved by review-bot | review-bot: bad one | bob: Won't fix this.",
         "src/b.py:15 resolved by review-bot | review-bot: bad two | bob: Acknowledged.",
     ];
     assert_eq!(scene.threads(), settled);
@@ -801,7 +898,7 @@ async fn a_member_declines_and_another_acknowledges() {
         (B, &text(&[(15, "bad two"), (25, "x")])),
     ]);
     let run = scene.run(&BOTH).await;
-    assert_eq!(run.standing(), [""; 0]);
+    assert_eq!(run.surviving(), [""; 0]);
     assert_eq!(scene.threads(), settled);
 }
 
@@ -813,7 +910,7 @@ async fn nobody_without_a_role_declines_or_resolves_and_neither_do_we() {
     scene.resolve("bad two", scene.carl, true);
     let run = scene.run(&[]).await;
     assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
-    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
     assert_eq!(
         scene.threads(),
         [
@@ -837,7 +934,7 @@ async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
     };
     let run = scene.run_judged(&[], words).await;
     assert_eq!((run.reviewed.len(), run.judged), (0, true), "only the judge is asked");
-    assert_eq!(run.standing(), ["critical Bad: bad one."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one."]);
     let after = [
         "src/a.py:5 open | review-bot: bad one | bob: I disagree, nobody calls it. | review-bot: The caller passes it on.",
         "src/b.py:15 resolved by review-bot | review-bot: bad two | bob: I disagree, it is a constant. | review-bot: The \
@@ -854,7 +951,7 @@ async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
     let run = scene
         .run_judged(&[(A, "bad one", CRITICAL)], says("bad one", "not_fixed"))
         .await;
-    assert_eq!(run.standing(), ["critical Bad: bad one."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one."]);
     let first = format!(
         "{} | bob: I disagree all the same. | review-bot: The caller passes it on.",
         after[0]
@@ -869,7 +966,7 @@ async fn what_a_person_resolves_stays_so_until_it_is_worse() {
     scene.resolve("bad two", scene.bob, true);
     scene.push(&[(B, &text(&[(15, "bad two"), (25, "x")]))]);
     let run = scene.run(&[(B, "bad two", WARNING)]).await;
-    assert_eq!(run.standing(), [""; 0]);
+    assert_eq!(run.surviving(), [""; 0]);
     let resolved = "src/b.py:15 resolved by bob | review-bot: bad two";
     assert_eq!(scene.threads(), [resolved]);
     scene.push(&[(B, &text(&[(15, "bad two"), (26, "x")]))]);
@@ -884,11 +981,11 @@ async fn what_a_person_resolves_stays_so_until_it_is_worse() {
     // Nobody has to say it again for it to count.
     assert_eq!(scene.writes_of_another(&[]).await, [""; 0]);
     scene.push(&[(A, &text(&[(5, "x")]))]);
-    assert_eq!(scene.run(&[]).await.standing(), ["critical Bad: bad two."]);
+    assert_eq!(scene.run(&[]).await.surviving(), ["critical Bad: bad two."]);
     // Settled as what it is now, it stays settled.
     scene.resolve("bad two", scene.bob, true);
     scene.push(&[(B, &text(&[(15, "bad two"), (27, "x")]))]);
-    assert_eq!(scene.run(&[(B, "bad two", CRITICAL)]).await.standing(), [""; 0]);
+    assert_eq!(scene.run(&[(B, "bad two", CRITICAL)]).await.surviving(), [""; 0]);
 }
 
 #[tokio::test]
@@ -898,7 +995,7 @@ async fn a_thread_in_which_people_talk_is_left_to_them() {
     scene.reply("bad one", scene.bob, "Alice, is there more of this?");
     scene.push(&[(A, &text(&[(5, "good one")]))]);
     let run = scene.run_judged(&[], says("bad one", "fixed")).await;
-    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["warning Bad: bad two."]);
     let left = [
         "src/a.py:5 (outdated) open | review-bot: bad one | bob: Alice, is there more of this?",
         OPEN_TWO,
@@ -907,7 +1004,7 @@ async fn a_thread_in_which_people_talk_is_left_to_them() {
     // It stays fixed, also if the judge does not say so again.
     scene.push(&[(B, &text(&[(15, "bad two"), (2, "x")]))]);
     let run = scene.run(&[(B, "bad two", WARNING)]).await;
-    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["warning Bad: bad two."]);
     assert_eq!(scene.threads(), left);
 }
 
@@ -920,14 +1017,14 @@ async fn a_thread_that_a_person_opens_again_stays_open() {
     scene.resolve("bad one", scene.bob, false);
     for _ in 0..2 {
         let run = scene.run_judged(&[], says("bad one", "fixed")).await;
-        assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+        assert_eq!(run.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
         assert_eq!(
             scene.threads(),
             ["src/a.py:5 (outdated) open | review-bot: bad one", OPEN_TWO]
         );
     }
     scene.resolve("bad one", scene.bob, true);
-    assert_eq!(scene.run(&[]).await.standing(), ["warning Bad: bad two."]);
+    assert_eq!(scene.run(&[]).await.surviving(), ["warning Bad: bad two."]);
 }
 
 #[tokio::test]
@@ -965,7 +1062,7 @@ async fn a_deleted_thread_is_not_posted_again_and_its_finding_still_stands() {
     assert!(scene.notes()[0].contains("bad one"), "{}", scene.notes()[0]);
     // Also a run later, and when nobody finds it.
     scene.push(&[(A, &text(&[(5, "bad one"), (26, "x")]))]);
-    assert_eq!(scene.run(&[]).await.standing().len(), 2);
+    assert_eq!(scene.run(&[]).await.surviving().len(), 2);
     assert_eq!(scene.threads(), [OPEN_TWO]);
 }
 
@@ -1142,6 +1239,148 @@ async fn a_light_hearted_question_is_answered_once() {
 }
 
 #[tokio::test]
+async fn a_question_alone_is_reason_for_a_judge_once() {
+    let scene = Scene::of(&[(A, &text(&[(5, "good one")]))]).await;
+    scene.run(&[]).await;
+    let quiet = |_: &[ExistingFinding]| json!({});
+    for (comment, asks) in [
+        ("> Tabs or spaces?\n\nTabs.", false),
+        ("See https://example.org/?page=2", false),
+        ("これはなぜですか？", true),
+        ("لماذا؟", true),
+    ] {
+        scene.gitlab.comment(scene.merge_request, scene.bob, comment);
+        let run = scene.run_judged(&[], quiet).await;
+        assert_eq!((run.reviewed, run.judged), (Vec::new(), asks), "{comment}");
+        let again = scene.run_judged(&[], quiet).await;
+        assert!(!again.judged, "a judge has read it: {comment}");
+    }
+    // Another comment, and no question of before.
+    scene.gitlab.comment(scene.merge_request, scene.bob, "Fine.");
+    assert!(!scene.run_judged(&[], quiet).await.judged);
+    scene
+        .gitlab
+        .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
+    let run = scene.run_judged(&[], |_| json!({"aside": "Tabs on weekdays."})).await;
+    assert!(run.judged && scene.is_approved());
+    assert_eq!(scene.notes().len(), 2);
+    scene.gitlab.comment(scene.merge_request, scene.bob, "And on Sundays?");
+    assert!(
+        !scene.run_judged(&[], quiet).await.judged,
+        "one answer for each merge request"
+    );
+}
+
+const GUARD: &str = "src/guard.py";
+const GUARD_TEXT: &str = "def is_name(text):\n    return text.isidentifier()\n";
+
+/// The judge says of the finding with this claim that this code deals with it.
+fn fixed_elsewhere<'a>(of: &'a str, file: &'a str, quote: &'a str) -> impl Fn(&[ExistingFinding]) -> Value + 'a {
+    move |earlier| {
+        let mut words = says(of, "fixed_elsewhere")(earlier);
+        words["earlier"][0]["refuted_by"] = json!({"file": file, "lines": "2", "quote": quote});
+        words
+    }
+}
+
+#[tokio::test]
+async fn what_is_fixed_elsewhere_is_answered_with_the_code_and_resolved() {
+    let one = text(&[(5, "bad one")]);
+    let two = text(&[(15, "bad two")]);
+    let scene = Scene::of(&[(A, &one), (B, &two), (GUARD, GUARD_TEXT)]).await;
+    scene.run(&BOTH).await;
+    let said = "Das prüft schon is_name in guard.py.";
+    scene.reply("bad two", scene.bob, said);
+    let open = format!("{OPEN_TWO} | bob: {said}");
+    // What is not there fixes nothing, and is not said to.
+    let invented = "    return text.isalnum()";
+    let run = scene
+        .run_judged(&BOTH, fixed_elsewhere("bad two", GUARD, invented))
+        .await;
+    assert!(run.judged && run.reviewed.is_empty());
+    assert_eq!(run.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    let [first, second] = &scene.threads()[..] else {
+        panic!("two threads")
+    };
+    assert_eq!(first, OPEN_ONE);
+    let answer = second.strip_prefix(&open).expect("an answer, and it is open");
+    assert!(
+        answer.contains("That does not count: ") && !answer.contains("passes it on"),
+        "{answer}"
+    );
+    scene.reply("bad two", scene.bob, "Look again.");
+    let quote = "    return text.isidentifier()";
+    let run = scene.run_judged(&BOTH, fixed_elsewhere("bad two", GUARD, quote)).await;
+    assert_eq!(run.surviving(), ["critical Bad: bad one."]);
+    let after = scene.threads().pop().expect("a thread");
+    let head = &run.review.head_sha;
+    assert!(
+        after.starts_with("src/b.py:15 resolved by review-bot | ")
+            && after.contains("| review-bot: The caller passes it on.\n\n[")
+            && after.ends_with(&format!("/group/project/-/blob/{head}/src/guard.py#L2)")),
+        "{after}"
+    );
+    assert_eq!(scene.writes_of_another(&BOTH).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_critical_is_fixed_elsewhere_only_by_code_and_by_the_changes_own_code_only_with_a_person() {
+    let (one, quote) = (text(&[(5, "bad one")]), "    return text.isidentifier()");
+    let scene = Scene::of(&[(A, &one), (GUARD, GUARD_TEXT)]).await;
+    let found = [(A, "bad one", CRITICAL)];
+    scene.run(&found).await;
+    for (file, quote) in [
+        (GUARD, "    return text.isalnum()"),
+        ("src/elsewhere.py", quote),
+        ("../guard.py", quote),
+        (A, "bad one"),
+        (A, ""),
+    ] {
+        scene.reply("bad one", scene.bob, "That is checked in guard.py.");
+        let run = scene.run_judged(&found, fixed_elsewhere("bad one", file, quote)).await;
+        assert_eq!(run.surviving(), ["critical Bad: bad one."], "{file}: {quote}");
+        assert!(
+            run.judged && !scene.is_approved() && !scene.thread("bad one").resolved,
+            "{file}: {quote}"
+        );
+    }
+    scene.reply("bad one", scene.bob, "Look again.");
+    let run = scene.run_judged(&found, fixed_elsewhere("bad one", GUARD, quote)).await;
+    assert_eq!(run.surviving(), [""; 0]);
+    assert!(scene.thread("bad one").resolved);
+    let holds: Vec<_> = run.review.approval_holds.iter().map(|hold| hold.cause).collect();
+    assert_eq!(holds, [conclave_engine::review::HoldCause::RefutedByThisChange]);
+    assert!(!scene.is_approved(), "a person compares the two");
+    // And so it stays, while the file is as it is.
+    let again = scene.run(&found).await;
+    assert!(!again.review.approval_holds.is_empty() && !scene.is_approved());
+}
+
+#[tokio::test]
+async fn the_reviewers_word_is_stronger_than_a_judge_who_calls_it_fixed_elsewhere() {
+    let (two, quote) = (text(&[(15, "bad two")]), "    return text.isidentifier()");
+    let scene = Scene::of(&[(B, &two), (GUARD, GUARD_TEXT)]).await;
+    let found = [(B, "bad two", WARNING)];
+    scene.run(&found).await;
+    scene.reply("bad two", scene.bob, "That is checked in guard.py.");
+    scene.push(&[(B, &text(&[(15, "bad two"), (25, "x")]))]);
+    let run = scene.run_judged(&found, fixed_elsewhere("bad two", GUARD, quote)).await;
+    assert_eq!(run.surviving(), ["warning Bad: bad two."]);
+    assert!(!scene.thread("bad two").resolved);
+    // Nor does a review that could not look at everything.
+    scene.reply("bad two", scene.bob, "Look again.");
+    let judged = scene
+        .judge(
+            &[],
+            fixed_elsewhere("bad two", GUARD, quote),
+            &["security failed: it broke off"],
+        )
+        .await;
+    let run = scene.post(judged).await;
+    assert!(run.judged && !scene.thread("bad two").resolved);
+}
+
+#[tokio::test]
 async fn broken_glass_forgets_nothing() {
     let scene = Scene::new().await;
     scene.run(&BOTH).await;
@@ -1161,7 +1400,7 @@ async fn broken_glass_forgets_nothing() {
     scene.gitlab.comment(scene.merge_request, scene.bob, "break glass off");
     let run = scene.run(&[]).await;
     assert_eq!(run.reviewed, [""; 0]);
-    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["critical Bad: bad one.", "warning Bad: bad two."]);
     assert!(!scene.is_approved());
     assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
 }
@@ -1180,7 +1419,7 @@ async fn a_run_that_dies_while_it_opens_a_thread_again_leaves_it_open() {
     let run = scene.run(&[(B, "bad two", CRITICAL)]).await;
     assert!(run.warnings[0].contains("could not be changed"), "{:?}", run.warnings);
     assert_eq!(scene.threads(), [OPEN_TWO]);
-    assert_eq!(scene.run(&[]).await.standing(), ["critical Bad: bad two."]);
+    assert_eq!(scene.run(&[]).await.surviving(), ["critical Bad: bad two."]);
 }
 
 #[tokio::test]
@@ -1203,7 +1442,7 @@ async fn a_thread_that_gitlab_does_not_resolve_is_resolved_by_the_next_run() {
     let run = scene.run_judged(&[], says("bad one", "fixed")).await;
     assert_eq!(run.reviewed, [""; 0]);
     assert_eq!(run.warnings, [""; 0]);
-    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    assert_eq!(run.surviving(), ["warning Bad: bad two."]);
     let resolved = "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one";
     assert_eq!(scene.threads(), [resolved, OPEN_TWO]);
     assert_eq!(scene.writes_of_another(&[]).await, [""; 0]);

@@ -3,13 +3,15 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
-    diff::{Content, Diff, FilteredDiff},
+    diff::{Content, Diff, FilteredDiff, text_of},
     plugin::ReviewPlugin,
+    review::Plan,
     rules::AppliedRules,
 };
 use conclave_fetch::{FetchSettings, Fetcher, TextUrl};
+use conclave_git::Blob;
 use conclave_plugin_agents_md::{
-    AgentsMdPlugin, AgentsMdSettings, ChangedFile, Hint, Instructions, Survey, is_instructions,
+    AgentsMdPlugin, AgentsMdSettings, ChangedFile, Hint, Instructions, REVIEWER, Survey, Unread, not_shown, places,
 };
 use conclave_plugin_codex::{ChangedPath, CodexPlugin, CodexSettings, RuleSource, RulesHandle, SourceError};
 use secrecy::SecretString;
@@ -23,6 +25,11 @@ use crate::{
 
 /// The longest patch that the survey looks at, in bytes: nobody writes more by hand.
 const MAX_PATCH: u64 = 1024 * 1024;
+
+/// Maximum number of files for agents that the reviewer is given.
+const MAX_INSTRUCTIONS: usize = 64;
+/// Maximum length of a file for agents that is read, in bytes: several times what the reviewer is shown of it.
+const MAX_INSTRUCTIONS_LENGTH: usize = 256 << 10;
 
 /// What is known before there is a change.
 #[derive(Debug)]
@@ -58,6 +65,8 @@ pub(crate) struct Organization {
     pub(crate) plugins: Vec<Box<dyn ReviewPlugin>>,
     /// What becomes of the rules.
     pub(crate) rules: RulesHandle,
+    /// The part of the files for agents that their reviewer is not shown, for people.
+    pub(crate) not_shown: Option<String>,
 }
 
 impl Organization {
@@ -76,16 +85,25 @@ impl Organization {
             changed: all_paths(change.diff),
             fetcher: fetcher.clone(),
         });
+        let not_shown = not_shown(&change.surveyed.instructions, &change.surveyed.unread);
         let agents_md = AgentsMdPlugin::new(AgentsMdSettings {
             template: settings.template,
             fetcher,
-            hints: change.hints,
+            hints: change.surveyed.hints,
+            instructions: change.surveyed.instructions,
+            unread: change.surveyed.unread,
         });
         Ok(Self {
             rules: codex.handle(),
+            not_shown,
             plugins: vec![Box::new(codex), Box::new(agents_md)],
         })
     }
+}
+
+/// What is missing for the reviewer of files for agents, if it is asked.
+pub(crate) fn not_shown_in(plan: &Plan, not_shown: Option<String>) -> Option<String> {
+    not_shown.filter(|_| plan.members.iter().any(|member| member.name.as_str() == REVIEWER))
 }
 
 /// What the rules mean, once the noise is out.
@@ -105,7 +123,15 @@ pub(crate) fn applied(rules: &RulesHandle, diff: &FilteredDiff) -> AppliedRules 
 pub(crate) struct Change<'a> {
     pub(crate) job: &'a Job,
     pub(crate) diff: &'a Diff,
-    pub(crate) hints: Vec<Hint>,
+    pub(crate) surveyed: Surveyed,
+}
+
+/// What the diff and the files for agents say about each other.
+#[derive(Debug)]
+pub(crate) struct Surveyed {
+    hints: Vec<Hint>,
+    instructions: Vec<Instructions>,
+    unread: Vec<Unread>,
 }
 
 fn rule_source(
@@ -141,10 +167,9 @@ fn all_paths(diff: &Diff) -> Vec<ChangedPath> {
         .collect()
 }
 
-/// What the diff says about AGENTS.md. One patch at a time is in memory.
-pub(crate) async fn survey(job: &Job, diff: &Diff, spool: &Spool) -> Result<Vec<Hint>, Failure> {
+/// Surveys the diff for what AGENTS.md may have to say about it. One patch at a time is in memory.
+pub(crate) async fn survey(job: &Job, diff: &Diff, spool: &Spool) -> Result<Surveyed, Failure> {
     let mut survey = Survey::default();
-    let mut instructions = vec!["AGENTS.md".to_owned()];
     let mut patch = Vec::new();
     for file in &diff.files {
         let changed = ChangedFile {
@@ -157,16 +182,59 @@ pub(crate) async fn survey(job: &Job, diff: &Diff, spool: &Spool) -> Result<Vec<
             spool.patch(file, &mut patch)?;
         }
         survey.file(&changed, &String::from_utf8_lossy(&patch));
-        if is_instructions(&file.path) && !instructions.contains(&file.path) {
-            instructions.push(file.path.clone());
-        }
     }
-    let mut texts = Vec::new();
-    for path in instructions {
-        if let Some(bytes) = job.repository.file(&job.subject.head_sha, &path).await? {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            texts.push(Instructions { path, text });
-        }
-    }
-    Ok(survey.finish(&texts))
+    let (instructions, unread) = instructions(job, diff).await?;
+    Ok(Surveyed {
+        hints: survey.finish(&instructions),
+        instructions,
+        unread,
+    })
+}
+
+/// The files for agents that the changed files are under, and those of them that cannot be shown.
+async fn instructions(job: &Job, diff: &Diff) -> Result<(Vec<Instructions>, Vec<Unread>), Failure> {
+    let changed = diff.files.iter().flat_map(|file| [&file.path, &file.old_path]);
+    // A name with a line break would be two questions to git.
+    let (nameless, places): (Vec<String>, Vec<String>) = places(changed.map(String::as_str))
+        .into_iter()
+        .partition(|place| place.contains('\n'));
+    let objects: Vec<String> = places
+        .iter()
+        .map(|place| format!("{}:{place}", job.subject.head_sha))
+        .collect();
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    let mut unread = Vec::new();
+    let take = |at: usize, blob: Option<Blob>| {
+        let (Some(path), Some(blob)) = (places.get(at), blob) else {
+            return;
+        };
+        let fault = if blob.is_cut() {
+            Some(format!(
+                "it has {} bytes, more than {MAX_INSTRUCTIONS_LENGTH}",
+                blob.size
+            ))
+        } else if found.len() == MAX_INSTRUCTIONS {
+            Some(format!("it comes after {MAX_INSTRUCTIONS} others"))
+        } else if let Some(text) = text_of(&blob.content) {
+            found.push(Instructions {
+                path: path.clone(),
+                text,
+            });
+            None
+        } else {
+            Some("it is not text".to_owned())
+        };
+        unread.extend(fault.map(|reason| Unread {
+            path: path.clone(),
+            reason,
+        }));
+    };
+    let mut blobs = job.repository.blobs();
+    blobs.read_each(&objects, MAX_INSTRUCTIONS_LENGTH, take).await?;
+    unread.extend(nameless.into_iter().map(|path| Unread {
+        path,
+        reason: "not looked for, as its path has a line break".to_owned(),
+    }));
+    Ok((found, unread))
 }

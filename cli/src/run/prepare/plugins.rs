@@ -4,8 +4,9 @@ use camino::Utf8Path;
 use conclave_engine::{
     plugin::{ConfigureContext, McpLocation, McpServer, PluginError, ProviderSpec, ReviewPlugin},
     prompt::PromptLibrary,
+    session::{TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW},
 };
-use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
+use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH};
 use conclave_shared::reviewer::ReviewerName;
 
 use crate::{env::providers, exit::Failure, run::prepare::own_reviewers::OwnReviewers};

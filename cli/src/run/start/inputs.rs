@@ -44,7 +44,7 @@ pub(crate) struct Inputs {
     pub(crate) patches: Vec<GivenPatch>,
     /// Patches that were too large to be given whole.
     pub(crate) cut: Vec<CutFile>,
-    /// What the review has to say about its inputs.
+    /// Notes of the review on its inputs.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -138,8 +138,8 @@ pub(crate) async fn render(
     for member in &mut plan.members {
         add_to_reviewer(&mut member.parts, contributed, member.name.as_str(), boundary);
     }
-    let in_prompt = texts.iter().zip(&entries);
-    let in_prompt = in_prompt.filter_map(|(text, entry)| Some((entry.patch.as_str(), text.as_deref()?)));
+    let in_prompt = (1..).zip(&texts);
+    let in_prompt = in_prompt.filter_map(|(number, text)| Some((number, text.as_deref()?)));
     let in_prompt = render_patch_texts(in_prompt, boundary);
     let reading = Reading {
         shared: SharedText {

@@ -224,7 +224,7 @@ impl Live {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the reader of the review should know.
+    /// Notes for the reader of the review.
     pub(crate) fn warning(&self) -> Option<String> {
         let trouble = self.following.as_ref()?.trouble()?;
         Some(format!(

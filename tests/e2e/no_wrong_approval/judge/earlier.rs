@@ -7,6 +7,13 @@ use serde_json::{Value, json};
 use super::{ADDED, BASE, CRITICAL, FILE, NEW_GUARD, OLD_GUARD, QUERY, changed, line_of, refuted_by};
 use crate::no_wrong_approval::scene::{Scene, Seen};
 
+on_both_runtimes! {
+    the_judge_withdraws_an_earlier_critical_only_with_code_that_refutes_it
+    an_earlier_critical_whose_code_still_stands_is_fixed_only_by_code
+    an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_to_a_person_in_later_runs_too
+    an_earlier_critical_is_fixed_elsewhere_only_by_code_that_stands_there_and_its_thread_links_to_it
+}
+
 /// The judge submits this, whenever it is asked.
 fn submits(scene: &Scene, review: Value) {
     let answer = Answer::call("submit_review", review);
@@ -16,6 +23,11 @@ fn submits(scene: &Scene, review: Value) {
 
 /// A second review, after a member has argued against the critical finding of the first one and the judge has read that.
 async fn argued(refuted_by: &Value) -> (Scene, Seen) {
+    argued_as("withdrawn", refuted_by).await
+}
+
+/// The same with this word of the judge.
+async fn argued_as(status: &str, refuted_by: &Value) -> (Scene, Seen) {
     let scene = changed().await;
     scene.finds(&[&CRITICAL]);
     scene.decides(&json!([]));
@@ -30,7 +42,7 @@ async fn argued(refuted_by: &Value) -> (Scene, Seen) {
         .reply(scene.pipeline.merge_request, bob, &thread.id, said);
     let review = json!({
         "summary": "The name is checked before.", "decisions": [], "proposed_verdict": "approved",
-        "earlier": [{"id": "E1", "status": "withdrawn", "reason": "The name is checked.", "answer": "You are right.",
+        "earlier": [{"id": "E1", "status": status, "reason": "The name is checked.", "answer": "You are right.",
                      "refuted_by": refuted_by}],
     });
     submits(&scene, review);
@@ -38,7 +50,6 @@ async fn argued(refuted_by: &Value) -> (Scene, Seen) {
     (scene, seen)
 }
 
-#[tokio::test]
 async fn the_judge_withdraws_an_earlier_critical_only_with_code_that_refutes_it() {
     for (case, refuted_by) in [
         ("nothing is quoted", Value::Null),
@@ -85,7 +96,6 @@ async fn called_fixed(line: &str, refuted_by: &Value) -> (Scene, Seen) {
     (scene, seen)
 }
 
-#[tokio::test]
 async fn an_earlier_critical_whose_code_still_stands_is_fixed_only_by_code() {
     let (scene, seen) = called_fixed("    # checked above", &Value::Null).await;
     seen.critical_stands("a comment beside it");
@@ -104,7 +114,6 @@ async fn an_earlier_critical_whose_code_still_stands_is_fixed_only_by_code() {
     assert!(!seen.approved);
 }
 
-#[tokio::test]
 async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_to_a_person_in_later_runs_too() {
     let (scene, seen) = argued(&refuted_by(FILE, line_of(NEW_GUARD), NEW_GUARD)).await;
     let withheld = |seen: &Seen, case: &str| {
@@ -129,4 +138,36 @@ async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_
     scene.push("src/other.py", "LIMIT = 5\n");
     scene.finds(&[]);
     withheld(&scene.review().await, "after a push of another file");
+}
+
+async fn an_earlier_critical_is_fixed_elsewhere_only_by_code_that_stands_there_and_its_thread_links_to_it() {
+    for (case, refuted_by) in [
+        ("nothing is quoted", Value::Null),
+        ("the code is invented", refuted_by(FILE, 3, "    name = escape(name)")),
+        ("the file is not there", refuted_by("src/guard.py", 3, OLD_GUARD)),
+    ] {
+        let (scene, seen) = argued_as("fixed_elsewhere", &refuted_by).await;
+        seen.critical_stands(case);
+        let thread = scene.pipeline.thread_about(CRITICAL.category);
+        let answer = &thread.notes.last().expect("an answer").body;
+        assert!(
+            !thread.resolved && answer.contains("That does not count: "),
+            "{case}: {answer}"
+        );
+        assert!(!answer.contains("You are right."), "{case}: {answer}");
+    }
+    for (guard, is_approved) in [(OLD_GUARD, true), (NEW_GUARD, false)] {
+        let number = line_of(guard);
+        let (scene, seen) = argued_as("fixed_elsewhere", &refuted_by(FILE, number, guard)).await;
+        assert_eq!(seen.review["verdict"], "approved", "{}", seen.note);
+        assert_eq!(seen.approved, is_approved, "{}", seen.note);
+        let thread = scene.pipeline.thread_about(CRITICAL.category);
+        let answer = &thread.notes.last().expect("an answer").body;
+        let head = seen.review["head_sha"].as_str().expect("a commit");
+        assert!(thread.resolved && answer.starts_with("You are right."), "{answer}");
+        assert!(
+            answer.ends_with(&format!("/-/blob/{head}/{FILE}#L{number})")),
+            "{answer}"
+        );
+    }
 }

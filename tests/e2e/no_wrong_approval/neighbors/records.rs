@@ -7,6 +7,11 @@ use std::{
 
 use crate::support::{Conclave, Repository, provider};
 
+on_both_runtimes! {
+    links_that_a_branch_has_committed_lead_nowhere
+    reports_that_a_branch_has_committed_are_gone_when_a_run_fails
+}
+
 const FLAGS: [&str; 6] = [
     "local",
     "main..feature",
@@ -20,7 +25,6 @@ fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }
 
-#[tokio::test]
 async fn links_that_a_branch_has_committed_lead_nowhere() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let elsewhere = tempfile::tempdir().unwrap();
@@ -84,7 +88,6 @@ async fn links_that_a_branch_has_committed_lead_nowhere() {
     }
 }
 
-#[tokio::test]
 async fn reports_that_a_branch_has_committed_are_gone_when_a_run_fails() {
     let repository = Repository::flawed();
     for name in [

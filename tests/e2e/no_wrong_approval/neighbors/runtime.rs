@@ -6,6 +6,10 @@ use serde_json::json;
 use super::Neighbor;
 use crate::support::{BRIEF, Conclave, Repository, executable, opencode, provider, serving};
 
+on_both_runtimes! {
+    no_tool_of_an_agent_reaches_into_git
+}
+
 #[tokio::test]
 async fn a_neighbor_that_listens_first_never_hears_the_password() {
     let (provider, repository) = (provider().await, Repository::flawed());
@@ -41,7 +45,6 @@ async fn a_neighbor_that_listens_first_never_hears_the_password() {
     assert_eq!(neighbor.heard(), "");
 }
 
-#[tokio::test]
 async fn no_tool_of_an_agent_reaches_into_git() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let mut answer = Answer::text("");

@@ -253,7 +253,11 @@ impl Stage {
                 job(&[]).run().await
             }
             "wrong_arguments" => job(&["--agents", "many"]).run().await,
-            "no_opencode" => job(&[]).env("CONCLAVE_OPENCODE", "/nowhere/opencode").run().await,
+            "no_opencode" => {
+                // About OpenCode, whatever the other endings run on.
+                let job = job(&[]).env("CONCLAVE_RUNTIME", "opencode");
+                job.env("CONCLAVE_OPENCODE", "/nowhere/opencode").run().await
+            }
             "no_key" => plain(&[]).run().await,
             "no_checkout" => {
                 let empty = tempfile::tempdir().unwrap();

@@ -1,13 +1,14 @@
 //! Every state before a run beside every ending of it: what the merge request shows of the bot then. What is expected stands as
 //! data in `tests/failures/stances.json`, and `docs/failures.md` is made of it. Each row is a test on one server; each cell is a
-//! merge request of its own and a whole run of the program.
+//! merge request of its own and a whole run of the program. What a run leaves is decided above the runtimes: every state is played
+//! on the native one, and the one with most to take back, an approval of the very commit, on OpenCode too.
 
 use conclave_fake_gitlab::{Builder, FakeGitlab, Tier};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
 use super::scene::{Cell, Stage};
-use crate::support::repository_root;
+use crate::support::{AgentRuntime, on, repository_root};
 
 /// How many cells of a row run beside each other.
 const AT_ONCE: usize = 3;
@@ -91,22 +92,33 @@ async fn row(name: &str) {
 }
 
 macro_rules! states {
-    ($($name:ident)*) => {
+    ($runtime:ident: $($name:ident)*) => {
         $(#[tokio::test]
         async fn $name() {
-            row(stringify!($name)).await;
+            on(AgentRuntime::$runtime, row(stringify!($name))).await;
         })*
 
-        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
     };
 }
 
-states! { none approved_older approved_this requested requested_open requested_free }
+mod native {
+    use super::{AgentRuntime, on, row};
+
+    states! { Native: none approved_older approved_this requested requested_open requested_free }
+}
+
+mod opencode {
+    use super::{AgentRuntime, on, row};
+
+    states! { OpenCode: approved_this }
+}
 
 #[test]
 fn the_data_and_the_tests_are_the_same_states() {
     let names: Vec<String> = Table::read().states.into_iter().map(|state| state.name).collect();
-    assert_eq!(names, NAMES);
+    assert_eq!(names, native::NAMES);
+    assert!(opencode::NAMES.iter().all(|name| native::NAMES.contains(name)));
 }
 
 /// The rule in one sentence, held against the data: an approval comes of a review that approves this commit, and a request

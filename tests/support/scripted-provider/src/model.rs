@@ -117,6 +117,11 @@ pub enum Stop {
     ToolUse,
     /// The answer was cut off at the output limit.
     MaxTokens,
+    /// A content filter stopped it.
+    Refusal,
+    /// The provider paused it: `pause_turn` of Anthropic, a word that is not of the format in Chat Completions, and a
+    /// completed response that calls itself incomplete.
+    Paused,
 }
 
 /// What the model says.

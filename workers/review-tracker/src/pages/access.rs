@@ -1,7 +1,7 @@
 //! Cloudflare Access: people who were let in there carry a token of it. Its signature, its issuer and its audience are
 //! checked here, because a request to the Worker's own address comes around Access.
 
-use conclave_shared::oidc::{AccessPolicy, OidcError};
+use conclave_shared::oidc::{AccessPolicy, OidcError, UnverifiedToken};
 use conclave_worker_common::{FAILED, Outcome, Refusal, jwt, now_ms, page, setting};
 use worker::{Env, Request, Url};
 
@@ -48,7 +48,11 @@ pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<Strin
     let Some(keys) = Url::parse(&keys).ok().filter(jwt::is_safe) else {
         return Err(unset(TEAM)?);
     };
-    let checked = match jwt::signed(&token, &keys).await {
+    let unverified = match UnverifiedToken::parse(&token) {
+        Ok(unverified) => unverified,
+        Err(error) => return Err(refused(&error)?),
+    };
+    let checked = match jwt::signed(unverified, &keys).await {
         Ok(Ok(signed)) => signed.check_access(&policy, now_ms() / 1000),
         Ok(Err(error)) => Err(error),
         Err(Refusal::Answer(_)) => {

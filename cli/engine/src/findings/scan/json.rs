@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::{Deserializer, Map, Value};
 
-use super::{RawFinding, ScanOutcome, join, traces};
+use super::{EMPTY_AMONG_WORDS, RawFinding, ScanOutcome, join, stands_alone_at_the_end, traces};
 use crate::findings::tags::{FIELDS, field};
 
 /// Other names that models give our fields.
@@ -43,6 +43,7 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
     let mut loose = ScanOutcome::default();
     let mut faults = Vec::new();
     let mut position = 0;
+    let mut is_last = true;
     let whole = unfenced(text);
     for _ in 0..MAX_STARTS {
         let Some(start) = text[position..].find(['{', '[']) else {
@@ -77,6 +78,7 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
             if repeats_a_name(&text[start..start + length]) {
                 faults.push("the JSON of the findings has a name twice in one object".to_owned());
             }
+            is_last = stands_alone_at_the_end(text, start, position);
             lists.push(outcome);
         }
     }
@@ -93,6 +95,9 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
         outcome.lost = traces::count(text).saturating_sub(outcome.findings.len());
     }
     outcome.faults.splice(0..0, faults);
+    if !is_last && outcome.findings.is_empty() {
+        outcome.faults.push(EMPTY_AMONG_WORDS.to_owned());
+    }
     Some(outcome)
 }
 

@@ -4,11 +4,154 @@
 use super::unescape;
 use crate::findings::tags::{Kind, Name, tags};
 
-/// Words of a severe finding in prose.
-const SEVERE: [&str; 4] = ["critical", "blocker", "severity", "vulnerab"];
-/// Words that turn such a sentence into its opposite.
-const NEGATIONS: [&str; 12] = [
-    "no", "not", "none", "nothing", "without", "never", "zero", "0", "neither", "nor", "any", "clean",
+/// Stems of words for something severe, in the languages that reviews are written in.
+const SEVERE: &[&str] = &[
+    "critical",
+    "blocker",
+    "severity",
+    "vulnerab",
+    "severe",
+    "injection",
+    "exploit",
+    "kritisch",
+    "schwerwieg",
+    "sicherheitsl",
+    "schwachstelle",
+    "injektion",
+    "critique",
+    "vulnérab",
+    "faille",
+    "crític",
+    "crítica",
+    "grave",
+    "inyecci",
+    "injeç",
+    "critico",
+    "critica",
+    "iniezion",
+    "kritiek",
+    "ernstig",
+    "kwetsba",
+    "krytyczn",
+    "podatno",
+    "wstrzyk",
+    "критич",
+    "уязвим",
+    "инъекц",
+    "критичн",
+    "вразлив",
+    "ін'єкц",
+    "серьёзн",
+    "серьезн",
+    "致命",
+    "严重",
+    "嚴重",
+    "漏洞",
+    "注入",
+    "重大",
+    "脆弱性",
+    "インジェクション",
+    "심각",
+    "취약",
+    "인젝션",
+    "حرج",
+    "خطير",
+    "ثغرة",
+];
+/// Words that turn what follows them into its opposite.
+const NEGATIONS: &[&str] = &[
+    "no",
+    "not",
+    "none",
+    "nothing",
+    "without",
+    "never",
+    "zero",
+    "0",
+    "neither",
+    "nor",
+    "any",
+    "non",
+    "kein",
+    "keine",
+    "keinen",
+    "keiner",
+    "nicht",
+    "ohne",
+    "aucun",
+    "aucune",
+    "pas",
+    "sans",
+    "ningún",
+    "ninguna",
+    "ninguno",
+    "sin",
+    "nenhum",
+    "nenhuma",
+    "sem",
+    "nessun",
+    "nessuna",
+    "senza",
+    "geen",
+    "brak",
+    "żadnych",
+    "нет",
+    "не",
+    "без",
+    "немає",
+    "لا",
+];
+/// The same in scripts that part no words.
+const CLOSE_NEGATIONS: &[&str] = &["没", "沒", "未", "无", "無", "없"];
+/// Number of words that a negation reaches.
+const REACH: usize = 5;
+/// Stems of what there is none of in a clean review.
+const PROBLEMS: &[&str] = &[
+    "issue", "problem", "finding", "concern", "bug", "defect", "vulnerab", "critical", "blocker", "severe", "flaw",
+];
+/// Other words for a clean review.
+const FINE: &[&str] = &[
+    "nothing to report",
+    "nothing wrong",
+    "looks good",
+    "look good",
+    "looks fine",
+    "look fine",
+    "lgtm",
+];
+/// Words behind which a clean sentence takes itself back.
+const CONTRASTS: &[&str] = &[
+    "but", "except", "however", "although", "though", "apart", "besides", "other", "only", "yet",
+];
+/// Names under which a list, a table or another notation says what is wrong.
+const SUBJECTS: &[&str] = &[
+    "severity",
+    "level",
+    "claim",
+    "message",
+    "issue",
+    "problem",
+    "description",
+    "finding",
+    "criticality",
+    "priority",
+    "category",
+];
+/// Names under which it says where.
+const PLACES: &[&str] = &[
+    "file",
+    "path",
+    "filename",
+    "filepath",
+    "line",
+    "lines",
+    "location",
+    "startline",
+    "start_line",
+    "line_number",
+    "uri",
+    "evidence",
+    "snippet",
 ];
 
 /// Returns whether a text seems to hold findings in tags or JSON.
@@ -32,35 +175,173 @@ pub(super) fn count(text: &str) -> usize {
     tagged(text).max(escaped).max(json)
 }
 
-/// Returns whether prose reports a severe problem at a place, as in "CRITICAL: src/a.rs:10 runs a command".
-pub(super) fn is_report(text: &str) -> bool {
-    let severe = |line: &str| {
-        let line = line.to_lowercase();
-        let negated = line
-            .split(|character: char| !character.is_alphanumeric())
-            .any(|word| NEGATIONS.contains(&word) || word.ends_with("n't"));
-        !negated && SEVERE.iter().any(|word| line.contains(word))
-    };
-    text.split(['\n', '.', ';']).any(severe) && names_line(text)
+/// Returns whether an answer that cannot be read reports a problem: in another notation, by a word for something severe, as
+/// in "CRITICAL: src/a.rs:10 runs a command", or by a line of a file of the change, in whatever language.
+pub(super) fn is_report(text: &str, paths: &[&str]) -> bool {
+    let tells = |sentence: &str| is_severe(sentence) || (names_path(sentence, paths) && names_number(sentence));
+    is_structured(text) || sentences(text).any(|sentence| tells(sentence) && !is_clean(sentence))
 }
 
-/// Returns whether a text names a line: `src/a.rs:10`, `line 10`.
+/// Returns whether the words beside an empty answer report a problem beyond doubt: in another notation, or something severe at a
+/// place.
+pub(super) fn contradicts_nothing_found(text: &str, paths: &[&str]) -> bool {
+    let severe = || sentences(text).any(|sentence| is_severe(sentence) && !is_clean(sentence));
+    is_structured(text) || ((names_path(text, paths) || names_line(text)) && severe())
+}
+
+/// Returns whether the words beside an empty answer may be a report: they name a file of the change, a line, or something severe.
+pub(super) fn may_be_report(text: &str, paths: &[&str]) -> bool {
+    let tells = |sentence: &str| is_severe(sentence) || names_path(sentence, paths) || names_line(sentence);
+    sentences(text).any(|sentence| tells(sentence) && !is_clean(sentence))
+}
+
+/// The sentences of a text. A full stop within a word, as in a path, ends none.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', ';', '。', '！', '；', '۔']).flat_map(|line| {
+        line.split_inclusive(". ")
+            .flat_map(|part| part.split_inclusive("! "))
+            .filter(|part| !part.trim().is_empty())
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !(character.is_alphanumeric() || matches!(character, '\'' | '’')))
+        .filter(|word| !word.is_empty())
+}
+
+fn is_negation(word: &str) -> bool {
+    NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
+}
+
+/// Returns true if a sentence only says, in English, that there is no problem.
+fn is_clean(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let words: Vec<&str> = words(&lower).collect();
+    let none = words.iter().enumerate().any(|(at, word)| {
+        let reach = words[at + 1..].iter().take(REACH);
+        is_negation(word)
+            && reach
+                .into_iter()
+                .any(|next| PROBLEMS.iter().any(|stem| next.starts_with(stem)))
+    });
+    (none || FINE.iter().any(|phrase| lower.contains(phrase)))
+        && !words.iter().any(|word| CONTRASTS.contains(word))
+        && !is_severe(sentence)
+}
+
+/// Returns whether a sentence has a word for something severe that no word in front of it denies.
+fn is_severe(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let denied = |at: usize| {
+        let clause = lower[..at]
+            .rsplit([',', ':', '，', '：', '、'])
+            .next()
+            .unwrap_or_default();
+        let last: Vec<&str> = words(clause).collect();
+        let close: Vec<char> = clause.chars().rev().take(6).collect();
+        last.iter().rev().take(REACH).any(|word| is_negation(word))
+            || CLOSE_NEGATIONS
+                .iter()
+                .any(|negation| close.iter().any(|near| negation.starts_with(*near)))
+    };
+    SEVERE
+        .iter()
+        .any(|stem| lower.match_indices(stem).any(|(at, _)| !denied(at)))
+}
+
+/// Returns whether a text names a file of the change, by its path or its name.
+fn names_path(text: &str, paths: &[&str]) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
+    let stands = |name: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let behind = text[at + name.len()..].chars().next();
+            !before.is_some_and(|before| is_part(before) && before.is_ascii() || before == '.')
+                && !behind.is_some_and(|behind| is_part(behind) && behind.is_ascii() || behind == '/')
+        })
+    };
+    paths.iter().any(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        // A name without an ending may be any word.
+        let names = [
+            Some(*path).filter(|path| path.contains(['.', '/']) || path.len() > 7),
+            Some(name).filter(|name| name.contains('.')),
+        ];
+        names.into_iter().flatten().any(stands)
+    })
+}
+
+/// Returns whether a sentence has a number of its own, as a line has.
+fn names_number(sentence: &str) -> bool {
+    let is_end = |character: Option<char>| !character.is_some_and(|other| other.is_ascii_alphabetic() || other == '_');
+    sentence
+        .match_indices(|character: char| character.is_ascii_digit())
+        .any(|(at, _)| {
+            let before = sentence[..at].trim_end_matches(|character: char| character.is_ascii_digit());
+            let behind = sentence[at..].trim_start_matches(|character: char| character.is_ascii_digit());
+            is_end(before.chars().next_back()) && is_end(behind.chars().next())
+        })
+}
+
+/// Returns whether a text names what is wrong and where as a notation does: as keys, as heads of a table, as other tags.
+fn is_structured(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_key = |at: usize, name: &str| {
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        if lower[..at].chars().next_back().is_some_and(is_part) {
+            return false;
+        }
+        let behind = &lower[at + name.len()..];
+        let in_row = behind.strip_prefix([',', ';', '\t']);
+        in_row.is_some_and(|next| next.starts_with(is_part))
+            || behind
+                .trim_start_matches(['"', '\'', '*', '`', ' ', '\\'])
+                .starts_with([':', '=', '|', '>', '：'])
+    };
+    let any = |names: &[&str]| {
+        names
+            .iter()
+            .any(|name| lower.match_indices(name).any(|(at, _)| is_key(at, name)))
+    };
+    any(SUBJECTS) && any(PLACES)
+}
+
+/// Returns whether a text names a line: `src/a.rs:10`, `line 10`, `第10行`.
 fn names_line(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "line",
+        "zeile",
+        "ligne",
+        "línea",
+        "linha",
+        "riga",
+        "regel",
+        "linii",
+        "строк",
+        "рядк",
+        "سطر",
+    ];
     let begins_with_number = |text: &str| text.starts_with(|character: char| character.is_ascii_digit());
     let behind_path = text.match_indices(':').any(|(at, _)| {
         let path = text[..at].ends_with(|character: char| character.is_alphanumeric() || character == '_');
         path && begins_with_number(&text[at + 1..])
     });
     let lower = text.to_lowercase();
-    let behind_word = lower.match_indices("line").any(|(at, _)| {
-        let rest = &lower[at + 4..];
-        begins_with_number(
-            rest.strip_prefix('s')
-                .unwrap_or(rest)
-                .trim_start_matches([' ', ':', '*', '`', '#']),
-        )
+    let behind_word = WORDS.iter().any(|word| {
+        lower.match_indices(word).any(|(at, _)| {
+            let rest = &lower[at + word.len()..];
+            begins_with_number(
+                rest.strip_prefix(['s', 'n'])
+                    .unwrap_or(rest)
+                    .trim_start_matches([' ', ':', '*', '`', '#']),
+            )
+        })
     });
-    behind_path || behind_word
+    let in_front = ['行', '줄'];
+    let before_word = lower
+        .match_indices(in_front)
+        .any(|(at, _)| lower[..at].trim_end().ends_with(|c: char| c.is_ascii_digit()));
+    behind_path || behind_word || before_word
 }
 
 #[cfg(test)]
@@ -83,23 +364,81 @@ mod tests {
         }
     }
 
+    const PATHS: [&str; 3] = ["src/db.py", "src/calc.py", "Makefile"];
+
     #[test]
-    fn prose_is_a_report_if_it_names_a_severe_problem_and_its_line() {
+    fn prose_is_a_report_if_it_names_a_severe_problem_or_a_line_of_the_change() {
         for text in [
             "CRITICAL: src/calc.py:10 executes a command from the caller.",
             "- **Severity**: critical\n- **File**: src/calc.py:10\n- **Claim**: executes a command",
             "There is a critical problem in line 10 of the file.",
             "A vulnerability at lines 3-5",
+            "In src/db.py Zeile 4 wird die Eingabe ungeprüft verkettet.",
+            "Die Abfrage ist anfällig, eine schwerwiegende Lücke.",
+            "La ligne 4 de src/db.py concatène l'entrée.",
+            "src/db.py 第4行直接拼接了用户输入。",
+            "db.py の4行目で入力が連結されています。",
+            "В src/db.py строка 4: ввод не проверяется.",
+            "السطر 4 من src/db.py غير آمن",
+            "Обнаружена уязвимость.",
+            "存在SQL注入漏洞。",
+            "- file: db.py\n  message: the input is concatenated",
+            "severity,file,line,claim\nwarning,x,4,It fails",
+            "| Severity | File | Line |\n|---|---|---|\n| high | x | 4 |",
+            "[[issue]]\nseverity = \"warning\"\nfile = \"x\"",
+            "[{'severity': 'warning', 'file': 'x'}]",
+            "{issues: [{severity: 'warning', path: 'x'}]}",
+            "<issue><level>high</level><path>x</path></issue>",
+            "{\"level\": \"error\", \"locations\": [{\"uri\": \"x\"}]}",
         ] {
-            assert!(is_report(text), "{text}");
+            assert!(is_report(text, &PATHS), "{text}");
         }
         for text in [
             "I read src/calc.py:10 and found no critical problems.",
             "No issues.",
-            "This touches critical code.",
             "I looked at line 10 and at line 12. All is well.",
+            "I have looked at all of it. The code is easy to follow and does what it says.",
+            "Keine kritischen Probleme.",
+            "没有严重问题。",
+            "I'm sorry, but I can't help with that.",
+            "I read src/db.py and src/calc.py.",
         ] {
-            assert!(!is_report(text), "{text}");
+            assert!(!is_report(text, &PATHS), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_beside_an_empty_answer_are_weighed() {
+        for text in [
+            "I found a critical SQL injection in src/db.py line 4: input is concatenated.",
+            "Eine kritische Lücke in db.py.",
+            "| severity | file |\n|---|---|\n| critical | src/db.py |",
+        ] {
+            assert!(contradicts_nothing_found(text, &PATHS), "{text}");
+        }
+        for text in [
+            "The query in src/db.py is concatenated from user input.",
+            "The query in db.py is concatenated.",
+            "In Zeile 4 wird die Eingabe verkettet.",
+            "第4行直接拼接了用户输入。",
+            "There is an exploit.",
+            "src/db.py has no issues except that the input is concatenated.",
+        ] {
+            assert!(
+                !contradicts_nothing_found(text, &PATHS) && may_be_report(text, &PATHS),
+                "{text}"
+            );
+        }
+        for text in [
+            "I have reviewed all files and found no issues.",
+            "I read src/db.py and found no problems.",
+            "Nothing is wrong with `x`.",
+            "I looked at my.src/db.py_old and src/db.pyc, with a Makefiles.",
+        ] {
+            assert!(
+                !may_be_report(text, &PATHS) && !contradicts_nothing_found(text, &PATHS),
+                "{text}"
+            );
         }
     }
 }

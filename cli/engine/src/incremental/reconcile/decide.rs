@@ -22,6 +22,8 @@ pub(super) enum Outcome {
     FixedInTalk,
     /// A member declined or acknowledged it.
     Declined(&'static str),
+    /// Code elsewhere deals with it, as a member says.
+    FixedElsewhere,
     /// A member's argument holds.
     Withdrawn,
     /// It was settled before, by a person or on a person's word.
@@ -32,6 +34,16 @@ pub(super) enum Outcome {
     Worse,
     /// It had been fixed, and is back.
     Back,
+}
+
+impl Outcome {
+    /// Returns whether it rests on the judge's word.
+    pub(super) const fn is_by_the_judge(self) -> bool {
+        matches!(
+            self,
+            Self::Withdrawn | Self::Fixed | Self::FixedElsewhere | Self::FixedInTalk
+        )
+    }
 }
 
 /// How bad something is, for comparing.
@@ -97,12 +109,17 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     let changed = finding.anchor.is_changed();
     let word = words.on(&finding.id).filter(|_| !degraded);
     let word = word.filter(|word| word.refutation_fault(finding).is_none());
-    let in_talk = finding.replies.iter().any(|reply| reply.voice.is_person());
+    let in_talk = finding.replies.iter().any(|reply| reply.role.is_person());
     match word.map(|word| word.status) {
         Some(EarlierStatus::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
+        Some(EarlierStatus::FixedElsewhere) if argument(finding).is_some() => Outcome::FixedElsewhere,
         Some(EarlierStatus::Fixed) if changed && in_talk => Outcome::FixedInTalk,
         Some(EarlierStatus::Fixed) if changed => Outcome::Fixed,
         Some(EarlierStatus::NotFixed) => Outcome::Stands,
+        // Its thread could not be resolved.
+        _ if finding.before == Before::Fixed && changed && !in_talk && finding.state == ThreadState::Open => {
+            Outcome::Fixed
+        }
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
@@ -122,10 +139,26 @@ pub(super) fn change(
     seen: Seen,
     head_sha: &str,
 ) -> ThreadChange {
-    let answer = words.on(&finding.id).and_then(|word| word.answer.clone());
+    let word = words.on(&finding.id);
+    let answer = word.and_then(|word| match (word.status, outcome) {
+        // What the judge may not do is not said as if it were done.
+        (EarlierStatus::FixedElsewhere, Outcome::Stands) => {
+            Some(texts::not_fixed_elsewhere(word.refutation_fault(finding)))
+        }
+        _ => word.answer.clone(),
+    });
     let resolve = |why: &str| ThreadChange::Resolve { why: why.to_owned() };
     match outcome {
         Outcome::Fixed => resolve(&texts::fixed(head_sha)),
+        Outcome::FixedElsewhere => match word.and_then(|word| word.refutation.as_ref()) {
+            Some(code) => ThreadChange::FixedElsewhere {
+                text: answer.unwrap_or_else(|| texts::FIXED_ELSEWHERE.to_owned()),
+                file: code.file.clone(),
+                line: code.line,
+                end_line: code.end_line,
+            },
+            None => ThreadChange::Keep,
+        },
         Outcome::Declined(why) => resolve(why),
         Outcome::Withdrawn if unanswered(finding).is_some() => ThreadChange::Answer {
             text: answer.unwrap_or_else(|| texts::WITHDRAWN_ANSWER.to_owned()),
@@ -152,8 +185,15 @@ pub(super) fn change(
                 resolve: false,
             }
         }
-        Outcome::Stands => match answer.filter(|_| unanswered(finding).is_some()) {
-            Some(text) => ThreadChange::Answer { text, resolve: false },
+        Outcome::Stands => match answer.zip(unanswered(finding)) {
+            Some((text, argument)) => ThreadChange::Answer {
+                text: if argument.is_mixed {
+                    format!("{text}\n\n{}", texts::NOT_ALONE)
+                } else {
+                    text
+                },
+                resolve: false,
+            },
             None => ThreadChange::Keep,
         },
         Outcome::FixedInTalk | Outcome::Settled | Outcome::Closed => ThreadChange::Keep,

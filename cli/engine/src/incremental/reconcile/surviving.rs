@@ -6,7 +6,11 @@ use conclave_shared::{finding::RuleCitation, telemetry::FindingFate};
 
 use super::decide::{Seen, own_rank, rank};
 use crate::{
-    incremental::{EarlierStatus, EarlierVerdicts, carried, texts},
+    incremental::{
+        EarlierStatus, EarlierVerdicts, carried,
+        identity::{is_same_code, is_same_kind},
+        texts,
+    },
     review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
 };
 
@@ -76,10 +80,9 @@ pub(super) fn shown_by(finding: &ExistingFinding) -> Option<String> {
 pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFinding, words: &EarlierVerdicts) {
     let Some(word) = words.on(&finding.id) else { return };
     if let Some(fault) = word.refutation_fault(finding) {
-        let action = if word.status == EarlierStatus::Fixed {
-            "fixed"
-        } else {
-            "withdraw"
+        let action = match word.status {
+            EarlierStatus::Withdrawn => "withdraw",
+            _ => "fixed",
         };
         entry.refutation.clone_from(&word.refutation);
         entry.overruled = Some(Overruled {
@@ -96,16 +99,15 @@ pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFin
 /// its refutation.
 pub(super) fn refuted(finding: &ExistingFinding, words: &EarlierVerdicts) -> Option<JudgedFinding> {
     let word = words.on(&finding.id).filter(|word| word.needs_refutation(finding))?;
-    let refutation = word.refutation.clone()?;
+    let refutation = word.refutation.clone().filter(|_| finding.record.is_serious())?;
     let mut entry = carried(finding);
     entry.production_risk = finding.record.production_risk;
     entry.thread = shown_by(finding);
     entry.since = Some(finding.record.head_sha.clone());
     entry.remove(FindingFate::Dropped, RemovedBy::Judge);
-    let code = if word.status == EarlierStatus::Fixed {
-        "fixed"
-    } else {
-        "withdrawn"
+    let code = match word.status {
+        EarlierStatus::Withdrawn => "withdrawn",
+        _ => "fixed",
     };
     entry.reason_code = Some(code.to_owned());
     entry.reason = Some(word.reason.clone());
@@ -139,7 +141,6 @@ pub(super) fn repeats(
         let of = by_word.or_else(|| {
             let place = |test: &dyn Fn(&ExistingFinding) -> bool| earlier.iter().position(test);
             place(&|finding| finding.record.fingerprint == entry.finding.fingerprint)
-                .or_else(|| place(&|finding| is_same_code(finding, entry)).filter(|_| entry.stands()))
                 .or_else(|| place(&|finding| is_same_place(finding, entry)).filter(|_| entry.stands()))
         });
         if let Some(of) = of
@@ -158,20 +159,12 @@ fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     is_serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
 }
 
-/// Returns whether code, not only the judge's word, says that the new finding repeats the earlier one.
+/// Returns whether code, not only the judge's word, says that the new finding repeats the earlier one: [`identify`] has given
+/// it the earlier one's fingerprint.
+///
+/// [`identify`]: crate::incremental::identity::identify
 pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    finding.record.fingerprint == entry.finding.fingerprint || is_same_code(finding, entry)
-}
-
-pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    finding.record.category == entry.finding.category && finding.record.file == entry.finding.file
-}
-
-pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let (Some(before), Some(now)) = (&finding.record.anchor, &entry.anchor) else {
-        return false;
-    };
-    is_same_kind(finding, entry) && before.is_same_code(now)
+    finding.record.fingerprint == entry.finding.fingerprint
 }
 
 pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
@@ -183,5 +176,7 @@ pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) ->
     let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
     let before = lines(finding.record.line, finding.record.end_line);
     let now = lines(entry.finding.line, entry.finding.end_line);
-    live && is_same_kind(finding, entry) && before.start() <= now.end() && now.start() <= before.end()
+    // On the same code they are two, or they would have one fingerprint.
+    let is_other_quote = !is_same_code(finding, entry);
+    live && is_other_quote && is_same_kind(finding, entry) && before.start() <= now.end() && now.start() <= before.end()
 }

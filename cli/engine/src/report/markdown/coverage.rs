@@ -104,12 +104,13 @@ pub(super) fn coverage(review: &Review) -> String {
     let _ = writeln!(
         text,
         "
-<sub>Reviewed {} … {}{} · run {}</sub>
+<sub>Reviewed {} … {}{}{} · run {}</sub>
 
 </details>",
         code_span(short(&review.base_sha)),
         code_span(short(&review.head_sha)),
         settings(review),
+        runtime(review),
         code_span(&review.run_id)
     );
     text
@@ -131,6 +132,13 @@ fn settings(review: &Review) -> String {
     sha.map_or_else(String::new, |sha| {
         format!(" · settings and rules of {}", code_span(short(sha)))
     })
+}
+
+/// The agent runtime.
+fn runtime(review: &Review) -> String {
+    review
+        .runtime
+        .map_or_else(String::new, |runtime| format!(" · on {}", runtime.describe()))
 }
 
 fn short(sha: &str) -> &str {

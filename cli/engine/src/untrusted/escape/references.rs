@@ -54,8 +54,10 @@ fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
         '[' => character == '[' || names_a_kind(rest),
         '*' => begins_with(rest, "iteration"),
         '-' => (character.is_alphanumeric() || character == '_') && is_key(in_front, character),
-        // A task of Phorge.
-        'T' => character.is_ascii_digit() && word(in_front).is_empty(),
+        // A task of Phorge. What is a letter outside of ASCII, readers decide by different versions of Unicode.
+        'T' => {
+            character.is_ascii_digit() && !in_front.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '_')
+        }
         ':' => rest.starts_with("//"),
         _ => character.is_ascii_digit() && before.is_whitespace() && is_numbered(head.trim_end()),
     };

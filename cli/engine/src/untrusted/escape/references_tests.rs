@@ -113,6 +113,8 @@ fn nothing_refers_to_anything() {
         "https://gitlab.example.com/group/project/-/issues/1 www.example.com WWW.example.com http://x ftp://x",
         "group/project> a-> b-project> foo/barT>",
         "bug 12 Task 3 work item 4 defect\t5 T123 CU-a1b2",
+        // A letter to some versions of Unicode, none to others.
+        "\u{33372}T17f304",
         "Closes #1. Fixes ABC-2, resolves group/project#3",
         "a `@root and #1` b ``c ` d`` e ```x``` ` f",
         "``@root` #1 ``` x",

@@ -3,6 +3,7 @@
 
 #[path = "../../../../forge/tests/conformance/mod.rs"]
 mod conformance;
+mod gate;
 mod publishing;
 mod scenarios;
 mod stage;

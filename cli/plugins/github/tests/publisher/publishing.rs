@@ -8,7 +8,7 @@ use conclave_engine::{
 };
 use conclave_fake_github::{Fault, FaultKind, Permissions, ReviewState, Side};
 use conclave_forge::{ApiErrorKind, ChangeApi, ClientTimeouts, NotesApi, ReviewStateApi};
-use conclave_plugin_github::GitHub;
+use conclave_plugin_github::{GitHub, SignedOpinion};
 use conclave_shared::verdict::Verdict;
 use tokio::time::Instant;
 
@@ -84,6 +84,62 @@ async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next(
     github.dismiss_review(stage.0.pull, request.post.id);
     stage.run(&review, in_mode(ReviewMode::Gate)).await;
     assert!(!stage.shown().bot_requests());
+}
+
+#[tokio::test]
+async fn a_request_for_changes_of_another_job_is_not_made_twice() {
+    // It was there before.
+    let stage = OnGitHub::new().await;
+    let review = stage.review(Verdict::SignificantConcerns);
+    let publisher = stage.loaded().await;
+    ForgeStage::request_changes(&stage, Who::Bot);
+    let gate = in_mode(ReviewMode::Gate);
+    let outcome = stage.publish(&publisher, &review, gate).await.unwrap();
+    assert_eq!((stage.shown().own_requests, outcome.warnings), (1, Vec::new()));
+    assert!(stage.acts().iter().all(|(act, _)| *act != Act::RequestChanges));
+    // It came at the same moment: the first one stays.
+    let stage = OnGitHub::new().await;
+    let (github, pull, bot) = (stage.0.github.clone(), stage.0.pull, stage.0.bot());
+    let text = stage.0.signer().sign(&SignedOpinion { head: stage.range().2 });
+    stage.0.github.after("POST", REVIEWS, move || {
+        github.review(pull, bot, ReviewState::ChangesRequested, &text);
+    });
+    let review = stage.review(Verdict::SignificantConcerns);
+    let outcome = stage.run(&review, gate).await;
+    assert_eq!((stage.shown().own_requests, outcome.warnings), (1, Vec::new()));
+    let states: Vec<_> = stage.0.snapshot().reviews.iter().map(|review| review.state).collect();
+    assert_eq!(states, [ReviewState::ChangesRequested, ReviewState::Dismissed]);
+}
+
+#[tokio::test]
+async fn an_approval_that_cannot_be_read_back_or_taken_back_is_an_error() {
+    // The summary was posted, and what the token may not read then is another thing than a missing right to write.
+    for after in [0, 1] {
+        let stage = OnGitHub::new().await;
+        let publisher = stage.loaded().await;
+        let fault = Fault::once("GET", REVIEWS, FaultKind::NotAccessible);
+        stage.0.github.inject(fault.after(after).times(99));
+        let review = stage.review(Verdict::Approved);
+        let posted = stage.publish(&publisher, &review, in_mode(ReviewMode::Approve)).await;
+        assert!(posted.is_err() && !publisher.was_denied(), "{after}: {posted:?}");
+        assert_eq!(stage.shown().notes.len(), 1);
+    }
+    // A push came between, and the approval stands.
+    let stage = OnGitHub::new().await;
+    let publisher = stage.loaded().await;
+    let review = stage.review(Verdict::Approved);
+    let gone = Fault::once("GET", "/repos/*/*/pulls/*", FaultKind::NotAccessible);
+    stage.0.github.inject(gone.after(1).times(99));
+    let dismissal = Fault::once(
+        "PUT",
+        "/repos/*/*/pulls/*/reviews/*/dismissals",
+        FaultKind::NotAccessible,
+    );
+    stage.0.github.inject(dismissal.times(99));
+    let posted = stage.publish(&publisher, &review, in_mode(ReviewMode::Approve)).await;
+    let error = posted.unwrap_err();
+    assert!(error.contains("take its approval back"), "{error}");
+    assert!(stage.shown().bot_approves() && !publisher.was_denied());
 }
 
 #[tokio::test]

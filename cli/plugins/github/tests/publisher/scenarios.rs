@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use conclave_engine::diff::RowKind;
 use conclave_fake_github::{
-    FakeGithub, Fault, FaultKind, NewPull, PullState, RequestRecord, ReviewState, Side, UserId,
+    FakeGithub, Fault, FaultKind, NewPull, PullState, RequestRecord, ReviewSnapshot, ReviewState, Side, UserId,
 };
 use conclave_forge::Publisher;
 use conclave_plugin_github::SignedOpinion;
@@ -156,7 +156,7 @@ impl ForgeStage for OnGitHub {
 
     fn shown(&self) -> Shown {
         let found = self.0.snapshot();
-        let own = found.comments.into_iter().filter(|comment| comment.author == BOT);
+        let notes = found.comments.into_iter().filter(|comment| comment.author == BOT);
         let threads = found.threads.into_iter().map(|thread| {
             let first = &thread.comments[0];
             ShownThread {
@@ -164,11 +164,22 @@ impl ForgeStage for OnGitHub {
                 note: first.id,
                 author: who(&first.author),
                 body: first.body.clone(),
+                answers: thread.comments[1..]
+                    .iter()
+                    .map(|comment| comment.body.clone())
+                    .collect(),
                 resolved: thread.resolved_by.is_some(),
                 outdated: thread.outdated,
                 line: thread.line.filter(|_| thread.side == Side::Right),
             }
         });
+        let is_request = |review: &&ReviewSnapshot| review.state == ReviewState::ChangesRequested;
+        let own = found
+            .reviews
+            .iter()
+            .filter(is_request)
+            .filter(|review| review.post.author == BOT);
+        let own_requests = own.count();
         // What counts of each account is its newest opinion.
         let mut opinions: BTreeMap<Who, ReviewState> = BTreeMap::new();
         for review in found.reviews {
@@ -185,10 +196,11 @@ impl ForgeStage for OnGitHub {
                 .collect()
         };
         Shown {
-            notes: own.map(|note| (note.id, note.body)).collect(),
+            notes: notes.map(|note| (note.id, note.body)).collect(),
             threads: threads.collect(),
             approved: with(ReviewState::Approved),
             requested: with(ReviewState::ChangesRequested),
+            own_requests,
             carried_out: self.0.github.effects().len(),
         }
     }

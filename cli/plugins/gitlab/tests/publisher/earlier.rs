@@ -24,7 +24,11 @@ async fn notes_of_earlier_versions_are_taken_over() {
     );
     let existing = &change.subject.existing_findings;
     assert_eq!(
-        (existing.len(), existing[0].record.line, change.ledger.findings.len()),
+        (
+            existing.len(),
+            existing[0].record.line,
+            change.carry_over.findings.len()
+        ),
         (1, 4, 1)
     );
     let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);

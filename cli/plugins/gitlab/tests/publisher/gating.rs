@@ -101,7 +101,7 @@ async fn a_request_that_nothing_takes_back_is_told_and_remembered() {
         wanted: ReviewState::None,
         shown: Some(ReviewState::RequestedChanges),
     };
-    assert_eq!(outcome.stance, Some(expected));
+    assert_eq!(outcome.applied_state, Some(expected));
     assert!(outcome.warnings[0].contains("could not be taken back"), "{outcome:?}");
     assert_eq!(stands(&stage).1, [BOT]);
     // The next run still knows of it.
@@ -115,8 +115,8 @@ async fn a_request_that_nothing_takes_back_is_told_and_remembered() {
 async fn on_the_free_tier_nothing_blocks_and_the_reader_is_told_what_does() {
     let stage = Stage::new().await;
     let outcome = run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    let stance = outcome.stance.unwrap();
-    assert!(stance.is_mismatch(), "{stance:?}");
+    let applied = outcome.applied_state.unwrap();
+    assert!(applied.is_mismatch(), "{applied:?}");
     assert!(outcome.warnings[0].contains("on GitLab Premium only"), "{outcome:?}");
     assert!(outcome.warnings[0].contains("--gate block"), "{outcome:?}");
     stage.gitlab.forget_requests();
@@ -133,7 +133,7 @@ async fn a_request_that_cannot_be_seen_is_no_mismatch() {
     let stage = premium().await;
     stage.gitlab.set_title(stage.merge_request, "Draft: Merge feature");
     let outcome = run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    assert_eq!(outcome.stance.unwrap().shown, None);
+    assert_eq!(outcome.applied_state.unwrap().shown, None);
     assert!(outcome.warnings[0].contains("cannot be seen"), "{outcome:?}");
     assert_eq!(stands(&stage).1, [BOT]);
     // A reviewer's own found shows it all the same.
@@ -141,7 +141,10 @@ async fn a_request_that_cannot_be_seen_is_no_mismatch() {
     stage.gitlab.add_reviewer(stage.merge_request, stage.bot);
     stage.gitlab.set_title(stage.merge_request, "Draft: Merge feature");
     let outcome = run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    assert_eq!(outcome.stance.unwrap().shown, Some(ReviewState::RequestedChanges));
+    assert_eq!(
+        outcome.applied_state.unwrap().shown,
+        Some(ReviewState::RequestedChanges)
+    );
 }
 
 #[tokio::test]
@@ -149,7 +152,7 @@ async fn a_reporter_cannot_block_and_that_is_said() {
     let stage = premium().await;
     stage.gitlab.add_member(stage.project, stage.bot, AccessLevel::Reporter);
     let outcome = run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    assert!(outcome.stance.unwrap().is_mismatch());
+    assert!(outcome.applied_state.unwrap().is_mismatch());
     assert!(
         outcome.warnings[0].contains("the bot needs the role Developer"),
         "{outcome:?}"

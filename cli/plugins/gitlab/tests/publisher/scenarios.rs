@@ -147,6 +147,7 @@ impl ForgeStage for OnGitLab {
                 note: first.id,
                 author: who(&first.author),
                 body: first.body.clone(),
+                answers: thread.notes[1..].iter().map(|note| note.body.clone()).collect(),
                 resolved: thread.resolved,
                 outdated: place.is_some_and(|place| place.outdated),
                 line: place.and_then(|place| place.new_line),
@@ -154,10 +155,12 @@ impl ForgeStage for OnGitLab {
             }
         });
         let commands = found.executed_commands.iter();
+        let own_requests = found.requested_changes_by.iter().filter(|name| *name == BOT).count();
         Shown {
             notes: own.map(|note| (note.id, note.body)).collect(),
             threads: threads.collect(),
             approved: found.approved_by.iter().filter_map(|name| who(name)).collect(),
+            own_requests,
             requested: found.requested_changes_by.iter().filter_map(|name| who(name)).collect(),
             carried_out: commands
                 .filter(|command| !command.command.starts_with("/submit_review"))

@@ -158,7 +158,7 @@ impl Stage {
         PublishOutcome {
             url: Some(format!("{address}/group/project/-/merge_requests/1#note_{id}")),
             approved,
-            stance: None,
+            applied_state: None,
             posted_inline: 0,
             placements: std::collections::HashMap::new(),
             warnings: warnings.iter().map(|warning| (*warning).to_owned()).collect(),
@@ -312,15 +312,15 @@ pub(crate) async fn publish(plugin: &Publisher, review: &Review) -> Result<Publi
         settings_watch: &conclave_engine::ports::NoSettings,
     };
     let outcome = plugin.publish(publication).await.map_err(|error| error.to_string())?;
-    let Some(AppliedState { shown, .. }) = outcome.stance else {
-        unreachable!("a stance is always taken")
+    let Some(AppliedState { shown, .. }) = outcome.applied_state else {
+        unreachable!("a review state is always set")
     };
     assert!(
         shown.is_none() || (shown == Some(ReviewState::Approved)) == outcome.approved,
         "{outcome:?}"
     );
     Ok(PublishOutcome {
-        stance: None,
+        applied_state: None,
         placements: std::collections::HashMap::new(),
         ..outcome
     })

@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 /// The file with the merge request's context and the index of its patches.
 pub(super) const CONTEXT: &str = ".conclave-review/shared-mr-context.txt";
 
-const AGENTS_MD: &str = "AGENTS.md";
 const MAX_PATCHES: usize = 25;
 
 /// How far the reading is.
@@ -50,11 +49,7 @@ impl Reading {
         }
         let mut agents_md = None;
         if wants_agents_md {
-            match read(request, AGENTS_MD) {
-                Outcome::NotAsked => missing.push(AGENTS_MD.to_owned()),
-                Outcome::Failed(_) => {}
-                Outcome::Text(text) => agents_md = Some(text),
-            }
+            agents_md = section(request, "agents_md_files").filter(|text| text.contains("\n=== "));
         }
         if missing.is_empty() {
             Self::Complete(Change {
@@ -104,9 +99,10 @@ fn given(request: &ModelRequest) -> Option<String> {
     })
 }
 
-/// The text of a patch that stands in the message, behind a line with its path.
+/// The text of a patch that stands in the message, behind a line with its number.
 fn in_prompt(context: &str, patch: &str) -> Option<String> {
-    let mark = format!("\n=== {patch}\n");
+    let (number, _) = patch.rsplit('/').next()?.split_once('-')?;
+    let mark = format!("\n=== {number}\n");
     let (_, text) = context.split_once(&mark)?;
     let is_of_patch = |line: &&str| !line.starts_with("=== ") && !line.starts_with("</patch_texts_");
     Some(text.split_inclusive('\n').take_while(is_of_patch).collect())

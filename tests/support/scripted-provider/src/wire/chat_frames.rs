@@ -40,6 +40,8 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
         Stop::EndTurn => "stop",
         Stop::ToolUse => "tool_calls",
         Stop::MaxTokens => "length",
+        Stop::Refusal => "content_filter",
+        Stop::Paused => "paused",
     };
     let stop = chunk(json!([{"index": 0, "delta": {}, "finish_reason": reason}]));
     frames.push(Frame::plain(Stage::Stop, 0, &stop.to_string()));

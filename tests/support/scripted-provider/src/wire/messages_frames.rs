@@ -56,6 +56,8 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
         Stop::EndTurn => "end_turn",
         Stop::ToolUse => "tool_use",
         Stop::MaxTokens => "max_tokens",
+        Stop::Refusal => "refusal",
+        Stop::Paused => "pause_turn",
     };
     frames.push(Frame::named(
         Stage::Stop,

@@ -168,9 +168,16 @@ pub(crate) fn check_key(format: Format, expected: Option<&str>, headers: &Header
     }
 }
 
+/// Maximum number of pieces of a text: the longest ones come in larger pieces.
+const MAX_PIECES: usize = 4000;
+
 /// A text in several pieces.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    let size = chars.len().div_ceil(4).clamp(1, 40);
+    let size = chars
+        .len()
+        .div_ceil(4)
+        .clamp(1, 40)
+        .max(chars.len().div_ceil(MAX_PIECES));
     chars.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

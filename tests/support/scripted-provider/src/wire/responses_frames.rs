@@ -33,12 +33,22 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
         "input_tokens": usage.prompt(), "input_tokens_details": {"cached_tokens": usage.cache_read},
         "output_tokens": usage.output, "output_tokens_details": {"reasoning_tokens": reply.reasoning_tokens()},
         "total_tokens": usage.prompt() + usage.output});
-    let event = if reply.answer.stop == Stop::MaxTokens {
+    let reason = match reply.answer.stop {
+        Stop::MaxTokens => Some("max_output_tokens"),
+        Stop::Refusal => Some("content_filter"),
+        Stop::EndTurn | Stop::ToolUse | Stop::Paused => None,
+    };
+    let event = if let Some(reason) = reason {
         let mut response = response("incomplete", &stream.output, usage);
-        response["incomplete_details"] = json!({"reason": "max_output_tokens"});
+        response["incomplete_details"] = json!({"reason": reason});
         json!({"type": "response.incomplete", "response": response})
     } else {
-        json!({"type": "response.completed", "response": response("completed", &stream.output, usage)})
+        let status = if reply.answer.stop == Stop::Paused {
+            "incomplete"
+        } else {
+            "completed"
+        };
+        json!({"type": "response.completed", "response": response(status, &stream.output, usage)})
     };
     stream.push(Stage::Terminal, 0, event);
     stream.frames

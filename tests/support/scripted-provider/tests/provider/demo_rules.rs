@@ -1,7 +1,7 @@
 //! The rules of the demo model: what each of them finds.
 
 use crate::conversation::{read_output, request, with_exchange};
-use conclave_scripted_provider::{DemoModel, Model};
+use conclave_scripted_provider::{DemoModel, Model, Part};
 use serde_json::json;
 
 /// A finding, as read back from the block.
@@ -74,16 +74,18 @@ pub(crate) fn review_patches(reviewer: &str, patches: &[(String, String)], agent
     });
     let read = |request, path: &str, output: &str| with_exchange(request, "read", &json!({"filePath": path}), output);
     let context = ".conclave-review/shared-mr-context.txt";
-    let mut conversation = read(request(reviewer, &["read"]), context, &read_output(context, &index));
+    let mut start = request(reviewer, &["read"]);
+    let files = if agents_md.is_empty() {
+        "There is none.".to_owned()
+    } else {
+        format!("Files for agents:\n=== AGENTS.md\n{agents_md}")
+    };
+    let section = format!("<agents_md_files_0>\n{files}\n</agents_md_files_0>");
+    start.messages[0].parts.push(Part::Text(section));
+    let mut conversation = read(start, context, &read_output(context, &index));
     for (at, (_, text)) in patches.iter().enumerate() {
         conversation = read(conversation, &name(at), &read_output(&name(at), text));
     }
-    let output = if agents_md.is_empty() {
-        "File not found: AGENTS.md".to_owned()
-    } else {
-        read_output("AGENTS.md", agents_md)
-    };
-    conversation = read(conversation, "AGENTS.md", &output);
     findings(&DemoModel::new().answer(&conversation).text)
 }
 

@@ -55,7 +55,7 @@ impl Default for JournalLimits {
 
 /// The writing end. Cheap to clone; never blocks the writer.
 #[derive(Debug, Clone)]
-pub(crate) struct Journal {
+pub struct Journal {
     lines: mpsc::UnboundedSender<Line>,
     queued: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
@@ -71,14 +71,14 @@ struct Line {
 
 /// Waits until everything is on disk.
 #[derive(Debug)]
-pub(crate) struct JournalHandle {
+pub struct JournalHandle {
     task: tokio::task::JoinHandle<Result<(), std::io::Error>>,
     dropped: Arc<AtomicU64>,
 }
 
 impl JournalHandle {
     /// Returns once all journals are dropped and everything is written, with what is missing in the record.
-    pub(crate) async fn finished(self) -> Option<String> {
+    pub async fn finished(self) -> Option<String> {
         match self.task.await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Some(format!("the record of the run's events is incomplete: {error}")),
@@ -95,7 +95,7 @@ impl JournalHandle {
 impl Journal {
     /// Creates the file and starts writing. Without the file nothing is recorded, and the end says why: a review does not
     /// depend on its record.
-    pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> (Self, JournalHandle) {
+    pub fn create(path: &Utf8Path, redactor: Redactor) -> (Self, JournalHandle) {
         // Nothing may stand there: the run's directory was emptied, and a link is not followed.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         Self::on(file, redactor, JournalLimits::default())
@@ -129,7 +129,7 @@ impl Journal {
     }
 
     /// Appends one object that was this long when it came.
-    pub(crate) fn append(&self, event: Value, size: usize) {
+    pub fn append(&self, event: Value, size: usize) {
         // What waits for a slow disk waits in memory.
         if self.queued.fetch_add(size, Ordering::SeqCst) + size > self.limits.queue {
             self.queued.fetch_sub(size, Ordering::SeqCst);

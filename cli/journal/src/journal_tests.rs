@@ -39,7 +39,7 @@ fn lines(path: &Utf8Path) -> Vec<Value> {
 async fn every_line_is_written_in_order_and_soon() {
     let rig = rig(Redactor::default(), JournalLimits::default());
     append(&rig.journal, json!({"n": 0}));
-    // Nobody closes the journal here: the line has to arrive by itself.
+    // The journal is not closed here: the line has to arrive by itself.
     tokio::time::timeout(Duration::from_mins(1), async {
         while std::fs::read_to_string(&rig.path).expect("readable").is_empty() {
             tokio::task::yield_now().await;

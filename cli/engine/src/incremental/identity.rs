@@ -1,0 +1,105 @@
+//! The identity of findings at several places.
+//!
+//! A fingerprint is made of file, category and quoted code, so that it outlives re-wording and moved lines. The same line
+//! may stand in a file more than once, and one line may have two problems of a kind. Each of those is a problem of its
+//! own, with its own thread and its own end: what settles one settles no other. So a fingerprint that another place has
+//! already is varied.
+
+use std::collections::HashSet;
+
+use conclave_shared::finding::Fingerprint;
+
+use crate::{
+    findings::claims_agree,
+    review::{AnchorState, ExistingFinding, JudgedFinding},
+};
+
+/// Gives each new finding the fingerprint of the earlier one at its place, or one that no other place has.
+///
+/// Findings that stand choose first. Of several earlier ones at a place, the one with nearly the same claim is meant; one
+/// that is left takes any claim, for models word each report anew.
+pub(super) fn identify(judged: &mut [JudgedFinding], earlier: &[ExistingFinding]) {
+    let bases: Vec<Fingerprint> = judged.iter().map(|entry| entry.finding.fingerprint.clone()).collect();
+    let variants = earlier.len() + judged.len() + 1;
+    let mut order: Vec<usize> = (0..judged.len()).collect();
+    order.sort_by_key(|&at| !judged[at].stands());
+    let mut taken_by: Vec<Option<usize>> = vec![None; earlier.len()];
+    let mut done: Vec<usize> = Vec::new();
+    for at in order {
+        let known = known_at(&judged[at], &bases[at], variants, earlier);
+        let agrees = |other: usize| claims_agree(&judged[other].finding.claim, &judged[at].finding.claim);
+        // Another report of the problem that has taken the identity.
+        let repeats = |other: usize| overlap(&judged[other], &judged[at]) && (agrees(other) || !judged[at].stands());
+        let free = || known.iter().filter(|&&of| taken_by[of].is_none_or(repeats));
+        let same_claim = free().find(|&&of| claims_agree(&earlier[of].record.claim, &judged[at].finding.claim));
+        let fingerprint = if let Some(&of) = same_claim.or_else(|| free().next()) {
+            taken_by[of].get_or_insert(at);
+            earlier[of].record.fingerprint.clone()
+        } else if let Some(&twin) = done.iter().find(|&&other| bases[other] == bases[at] && repeats(other)) {
+            judged[twin].finding.fingerprint.clone()
+        } else {
+            let is_taken = |candidate: &Fingerprint| {
+                let by_earlier = earlier.iter().any(|finding| finding.record.fingerprint == *candidate);
+                by_earlier
+                    || done
+                        .iter()
+                        .any(|&other| judged[other].finding.fingerprint == *candidate)
+            };
+            let mut candidates = (1..=variants).map(|number| bases[at].variant(number));
+            let free = candidates.find(|candidate| !is_taken(candidate));
+            free.unwrap_or_else(|| bases[at].clone())
+        };
+        judged[at].finding.fingerprint = fingerprint;
+        done.push(at);
+    }
+}
+
+/// The earlier findings of the same kind and code at this place. Those whose place is known come before those whose place
+/// is not.
+fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier: &[ExistingFinding]) -> Vec<usize> {
+    let family: HashSet<Fingerprint> = (1..=variants).map(|number| base.variant(number)).collect();
+    let mut here = Vec::new();
+    let mut somewhere = Vec::new();
+    for (at, finding) in earlier.iter().enumerate() {
+        let is_of_family = family.contains(&finding.record.fingerprint);
+        match finding.anchor {
+            _ if !is_of_family && !is_same_code(finding, entry) => {}
+            AnchorState::Unchanged | AnchorState::ChangedBeside if is_at(finding, entry) => here.push(at),
+            AnchorState::Unchanged | AnchorState::ChangedBeside => {}
+            // Its lines are those of an earlier commit.
+            AnchorState::Unknown | AnchorState::Changed => somewhere.push(at),
+        }
+    }
+    here.extend(somewhere);
+    here
+}
+
+/// Returns whether both are of one kind, in one file.
+pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    finding.record.category == entry.finding.category && finding.record.file == entry.finding.file
+}
+
+/// Returns whether both are of one kind, and stand on the same code of one file, wherever in it.
+pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let (Some(before), Some(now)) = (&finding.record.anchor, &entry.anchor) else {
+        return false;
+    };
+    is_same_kind(finding, entry) && before.is_same_code(now)
+}
+
+fn is_at(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let record = &finding.record;
+    let (now, end) = (entry.finding.line, entry.finding.end_line);
+    record.file == entry.finding.file
+        && record.line <= end.unwrap_or(now).max(now)
+        && now <= record.end_line.unwrap_or(record.line).max(record.line)
+}
+
+fn overlap(one: &JudgedFinding, other: &JudgedFinding) -> bool {
+    let end = |entry: &JudgedFinding| entry.finding.end_line.unwrap_or(entry.finding.line);
+    one.finding.line <= end(other) && other.finding.line <= end(one)
+}
+
+#[cfg(test)]
+#[path = "identity_tests.rs"]
+mod tests;

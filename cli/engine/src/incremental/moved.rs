@@ -1,0 +1,267 @@
+//! Serious earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
+//! that one noise to a reviewer, or in other lines of its own.
+
+use super::Lines;
+use crate::{
+    diff::{ChangeKind, FileDiff, FilteredDiff},
+    review::{AnchorState, ExistingFinding},
+};
+
+/// Among so many files code is looked for. With more, what was not found counts as standing.
+const MAX_FILES: usize = 1000;
+
+/// So many characters besides white space a piece of code needs to be recognized in another file without the lines around it:
+/// fewer are a bracket or a `return`.
+const MIN_TELLING: usize = 12;
+
+/// So many lines of its code are shown with a finding.
+const SHOWN_LINES: usize = 12;
+
+/// Looks for code that has left its place, in one file after another.
+#[derive(Debug)]
+pub struct MovedCode<'d> {
+    diff: &'d FilteredDiff,
+    /// The places of the findings in the list, and what was found of each.
+    sought: Vec<(usize, Option<Found>)>,
+    /// True if a file could not be searched whole.
+    is_partial: bool,
+}
+
+/// Where code stands now.
+#[derive(Debug)]
+struct Found {
+    file: String,
+    line: u32,
+    state: AnchorState,
+    code: String,
+}
+
+impl<'d> MovedCode<'d> {
+    /// A search for the code of those of the findings that are serious and whose code is gone.
+    pub fn new(existing: &[ExistingFinding], diff: &'d FilteredDiff) -> Self {
+        let is_sought =
+            |finding: &ExistingFinding| finding.anchor == AnchorState::Changed && finding.record.is_serious();
+        let sought = existing.iter().enumerate().filter(|(_, finding)| is_sought(finding));
+        Self {
+            diff,
+            sought: sought.map(|(at, _)| (at, None)).collect(),
+            is_partial: false,
+        }
+    }
+
+    /// The files to search: the findings' own, and all that the change adds or changes, also those that are left out of the
+    /// review.
+    pub fn files(&mut self, existing: &[ExistingFinding]) -> Vec<String> {
+        if self.sought.is_empty() {
+            return Vec::new();
+        }
+        let own = self.sought.iter().map(|(at, _)| &existing[*at].record.file);
+        let at_head = self.diff.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
+        let changed = at_head.map(|file| &file.path);
+        let left_out = self.diff.filtered.iter().map(|file| &file.path);
+        let mut paths: Vec<String> = own.chain(changed).chain(left_out).cloned().collect();
+        let mut seen = std::collections::HashSet::new();
+        paths.retain(|path| seen.insert(path.clone()));
+        self.is_partial |= paths.len() > MAX_FILES;
+        paths.truncate(MAX_FILES);
+        paths
+    }
+
+    /// Searches the text of a file at head.
+    pub fn search(&mut self, existing: &[ExistingFinding], path: &str, text: &str, is_whole: bool) {
+        self.is_partial |= !is_whole;
+        let lines = Lines::new(text);
+        let file = self.diff.files.iter().find(|file| file.path == path);
+        for (at, best) in &mut self.sought {
+            let finding = &existing[*at];
+            let is_better = |found: &Found| {
+                let unchanged = |found: &Found| found.state == AnchorState::Unchanged;
+                best.as_ref().is_none_or(|best| unchanged(found) && !unchanged(best))
+            };
+            if let Some(found) = find(finding, path, file, &lines).filter(is_better) {
+                *best = Some(found);
+            }
+        }
+    }
+
+    /// Takes the findings to where their code is.
+    pub fn settle(self, existing: &mut [ExistingFinding]) {
+        for (at, found) in self.sought {
+            let Some(finding) = existing.get_mut(at) else { continue };
+            match found {
+                Some(found) => {
+                    let record = &mut finding.record;
+                    let length = record.end_line.map(|end| end.saturating_sub(record.line));
+                    record.end_line = length.map(|length| found.line.saturating_add(length));
+                    record.line = found.line;
+                    record.file = found.file;
+                    finding.anchor = found.state;
+                    finding.code = found.code;
+                }
+                // It may be where the search did not come.
+                None if self.is_partial => finding.anchor = AnchorState::ChangedBeside,
+                None => {}
+            }
+        }
+    }
+}
+
+/// The finding's code in this file.
+fn find(finding: &ExistingFinding, path: &str, file: Option<&FileDiff>, lines: &Lines) -> Option<Found> {
+    let record = &finding.record;
+    let anchor = record.anchor.as_ref()?;
+    let place = anchor.find(lines, record.line, record.end_line);
+    let (line, state) = match place.line {
+        Some(line) => (line, place.state),
+        None => (anchor.find_squeezed(lines, record.line)?, AnchorState::ChangedBeside),
+    };
+    let length = record.end_line.map_or(1, |end| end.saturating_sub(record.line) + 1);
+    let code = lines.excerpt(line, usize::try_from(length).unwrap_or(usize::MAX));
+    if path != record.file && state != AnchorState::Unchanged {
+        let letters = code.chars().filter(|character| !character.is_whitespace()).count();
+        // What stood in another file before the change was not moved there by it.
+        let is_older = file.is_some_and(|file| {
+            file.kind == ChangeKind::Modified && file.unread.is_none() && !file.lines.is_added(line)
+        });
+        if letters < MIN_TELLING || is_older {
+            return None;
+        }
+    }
+    Some(Found {
+        file: path.to_owned(),
+        line,
+        state,
+        code: code.lines().take(SHOWN_LINES).collect::<Vec<_>>().join("\n"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::severity::Severity;
+
+    use super::*;
+    use crate::{
+        diff::{FilterReason, FilteredFile, LineMap},
+        incremental::test_support::{FILE, existing},
+        review::Anchor,
+    };
+
+    const CODE: &str = "def find(conn, name):\n    return conn.execute(\"SELECT \" + name)\n\ndef other():\n    pass\n";
+
+    /// A critical finding on the second line of [`CODE`], whose code is gone.
+    fn gone() -> ExistingFinding {
+        let mut finding = existing("E1", "e");
+        finding.record.severity = Severity::Critical;
+        finding.record.line = 2;
+        finding.record.anchor = Anchor::of(&Lines::new(CODE), 2, None);
+        finding
+    }
+
+    fn diff() -> FilteredDiff {
+        let file = |path: &str, kind| FileDiff {
+            path: path.to_owned(),
+            kind,
+            ..FileDiff::default()
+        };
+        FilteredDiff {
+            files: vec![
+                file(FILE, ChangeKind::Modified),
+                file("src/new.py", ChangeKind::Added),
+                FileDiff {
+                    lines: LineMap::of_added([2]),
+                    ..file("src/edited.py", ChangeKind::Modified)
+                },
+                file("src/deleted.py", ChangeKind::Deleted),
+            ],
+            filtered: vec![FilteredFile {
+                path: "vendor/db.py".to_owned(),
+                reason: FilterReason::Vendored,
+            }],
+            ..FilteredDiff::default()
+        }
+    }
+
+    fn moved(finding: ExistingFinding, texts: &[(&str, &str, bool)]) -> (String, u32, AnchorState) {
+        let (diff, mut all) = (diff(), vec![finding]);
+        let mut search = MovedCode::new(&all, &diff);
+        let files = search.files(&all);
+        for (path, text, is_whole) in texts {
+            if files.iter().any(|file| file == path) {
+                search.search(&all, path, text, *is_whole);
+            }
+        }
+        search.settle(&mut all);
+        let record = &all[0].record;
+        (record.file.clone(), record.line, all[0].anchor)
+    }
+
+    #[test]
+    fn serious_code_is_followed_into_every_file_of_the_change() {
+        for path in ["src/new.py", "vendor/db.py"] {
+            let found = moved(gone(), &[(FILE, "", true), (path, CODE, true)]);
+            assert_eq!(found, (path.to_owned(), 2, AnchorState::Unchanged));
+            let among = format!("x = 1\ny = 2\n{}", CODE.replace("def find", "# safe\ndef find"));
+            let found = moved(gone(), &[(path, &among, true)]);
+            assert_eq!(found, (path.to_owned(), 5, AnchorState::ChangedBeside));
+        }
+        let stays = (FILE.to_owned(), 2, AnchorState::Changed);
+        assert_eq!(
+            moved(gone(), &[(FILE, "", true), ("src/new.py", "pass\n", true)]),
+            stays
+        );
+        assert_eq!(
+            moved(gone(), &[("elsewhere.py", CODE, true)]),
+            stays,
+            "not part of the change"
+        );
+        assert_eq!(moved(gone(), &[("src/deleted.py", CODE, true)]), stays);
+        let warning = existing("E1", "e");
+        let (file, line) = (warning.record.file.clone(), warning.record.line);
+        assert_eq!(
+            moved(warning, &[("src/new.py", CODE, true)]),
+            (file, line, AnchorState::Changed)
+        );
+    }
+
+    #[test]
+    fn white_space_and_line_breaks_do_not_hide_it() {
+        let squeezed = CODE.replace("\" + name", "\"+name");
+        let split = CODE.replace("execute(", "execute(\n        ");
+        for (path, text) in [
+            (FILE, &squeezed),
+            (FILE, &split),
+            ("src/new.py", &squeezed),
+            ("vendor/db.py", &split),
+        ] {
+            let found = moved(gone(), &[(path, text, true)]);
+            assert_eq!(found, (path.to_owned(), 2, AnchorState::ChangedBeside), "{text}");
+        }
+        let fixed = CODE.replace("\"SELECT \" + name", "\"SELECT ?\", [name]");
+        assert_eq!(moved(gone(), &[(FILE, &fixed, true)]).2, AnchorState::Changed);
+    }
+
+    #[test]
+    fn what_stood_elsewhere_before_or_says_little_is_not_the_same_code() {
+        let beside = |line: &str| format!("def load(conn):\n{line}\n    x\n    y\n    z\n");
+        let line = "    return conn.execute(\"SELECT \" + name)";
+        let edited = |text: &str| moved(gone(), &[("src/edited.py", text, true)]).2;
+        assert_eq!(edited(&beside(line)), AnchorState::ChangedBeside, "an added line");
+        assert_eq!(
+            edited(&format!("\n{}", beside(line))),
+            AnchorState::Changed,
+            "an older line"
+        );
+        let mut short = gone();
+        short.record.anchor = Anchor::of(&Lines::new("a\nb\nreturn x\nc\n"), 3, None);
+        assert_eq!(
+            moved(short, &[("src/new.py", "return x\n", true)]).2,
+            AnchorState::Changed
+        );
+    }
+
+    #[test]
+    fn where_not_all_was_searched_nothing_is_gone() {
+        let found = moved(gone(), &[("vendor/db.py", "x\n", false)]);
+        assert_eq!(found, (FILE.to_owned(), 2, AnchorState::ChangedBeside));
+    }
+}

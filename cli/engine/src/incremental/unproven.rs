@@ -1,0 +1,101 @@
+//! Serious findings that nothing proved: they hold the approval for as long as the patch that they are about is as it was,
+//! whatever a later run of the same models says.
+
+use std::collections::BTreeMap;
+
+use crate::review::{MAX_CLAIM, PatchId, RememberedUnproven, UnprovenFinding};
+
+/// Maximum number of unproven findings that are remembered.
+const MAX_UNPROVEN: usize = 20;
+
+/// The identities of a change's patches by their paths.
+pub type Identities = BTreeMap<String, PatchId>;
+
+/// The findings of earlier reviews whose patches are as they were.
+pub fn still_unproven(remembered: &[RememberedUnproven], identities: &Identities) -> Vec<UnprovenFinding> {
+    let holds = |entry: &&RememberedUnproven| subject(&entry.finding, identities) == entry.patch;
+    remembered
+        .iter()
+        .filter(holds)
+        .map(|entry| entry.finding.clone())
+        .collect()
+}
+
+/// The findings without proof of a review, and those of earlier ones in files about which it says nothing of the kind.
+pub(crate) fn joined(mut found: Vec<UnprovenFinding>, earlier: Vec<UnprovenFinding>) -> Vec<UnprovenFinding> {
+    let files: Vec<String> = found.iter().map(|finding| finding.file.clone()).collect();
+    found.extend(earlier.into_iter().filter(|finding| !files.contains(&finding.file)));
+    found
+}
+
+/// The same for the next review.
+pub(crate) fn remember_unproven(findings: &[UnprovenFinding], identities: &Identities) -> Vec<RememberedUnproven> {
+    let clip = |text: &str| text.chars().take(MAX_CLAIM).collect::<String>();
+    let remembered = findings.iter().take(MAX_UNPROVEN).map(|finding| RememberedUnproven {
+        finding: UnprovenFinding {
+            claim: clip(&finding.claim),
+            reason: clip(&finding.reason),
+            ..finding.clone()
+        },
+        patch: subject(finding, identities),
+    });
+    remembered.collect()
+}
+
+/// The patch that the finding is about; the whole change where it names a file that has none.
+fn subject(finding: &UnprovenFinding, identities: &Identities) -> PatchId {
+    let patch = identities.get(&finding.file).cloned();
+    patch.unwrap_or_else(|| PatchId::of_all(identities.values()))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::reviewer::ReviewerName;
+
+    use super::*;
+    use crate::diff::FileDiff;
+
+    fn identities(texts: &[(&str, &str)]) -> Identities {
+        let patch = |text: &str| PatchId::new(&FileDiff::default(), format!("@@ -1 +1 @@\n+{text}\n").as_bytes());
+        texts
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), patch(text)))
+            .collect()
+    }
+
+    fn unproven(file: &str) -> UnprovenFinding {
+        UnprovenFinding {
+            reviewer: ReviewerName::coordinator(),
+            severity: "critical".into(),
+            category: "injection".into(),
+            file: file.into(),
+            line: Some(3),
+            claim: "ä".repeat(MAX_CLAIM + 1),
+            reason: "its quote is not in the file".into(),
+        }
+    }
+
+    #[test]
+    fn it_holds_until_the_patch_that_it_is_about_changes() {
+        let then = identities(&[("a.py", "1"), ("b.py", "1")]);
+        let held = |file: &str, now: &[(&str, &str)]| {
+            let remembered = remember_unproven(&[unproven(file)], &then);
+            assert_eq!(remembered[0].finding.claim.chars().count(), MAX_CLAIM);
+            !still_unproven(&remembered, &identities(now)).is_empty()
+        };
+        assert!(held("a.py", &[("a.py", "1"), ("b.py", "1")]), "run again");
+        assert!(held("a.py", &[("a.py", "1"), ("b.py", "2")]), "another file changed");
+        assert!(!held("a.py", &[("a.py", "2"), ("b.py", "1")]));
+        assert!(!held("a.py", &[("b.py", "1")]), "it left the change");
+        // The file that it names is none of the change's.
+        assert!(held("c.py", &[("a.py", "1"), ("b.py", "1")]));
+        assert!(!held("c.py", &[("a.py", "1"), ("b.py", "2")]));
+    }
+
+    #[test]
+    fn what_is_reported_again_stands_once() {
+        let all = joined(vec![unproven("a.py")], vec![unproven("a.py"), unproven("b.py")]);
+        let files: Vec<&str> = all.iter().map(|finding| finding.file.as_str()).collect();
+        assert_eq!(files, ["a.py", "b.py"]);
+    }
+}

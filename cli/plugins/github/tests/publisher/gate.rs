@@ -1,0 +1,155 @@
+//! The check on a commit: what it is begun in spite of, and what it does not pass for.
+
+use conclave_fake_github::{Fault, FaultKind, PullState};
+use conclave_forge::{ApiErrorKind, Begun, CheckEnd, Conclusion, Gate, Reviewed};
+use conclave_plugin_github::{CheckSettings, GitHub};
+
+use crate::{conformance::stage::ForgeStage, scenarios::OnGitHub};
+
+const CHECKS: &str = "/repos/*/*/check-runs";
+
+/// The check of a new run.
+fn check(stage: &OnGitHub) -> Gate {
+    let settings = CheckSettings {
+        name: "conclave".to_owned(),
+        details_url: None,
+        timeouts: stage.0.timeouts,
+    };
+    GitHub::check(&stage.0.settings(), settings, &stage.0.github.head(stage.0.pull)).unwrap()
+}
+
+fn end(conclusion: Conclusion) -> CheckEnd {
+    CheckEnd {
+        conclusion,
+        title: "Title".to_owned(),
+        summary: "Summary".to_owned(),
+        annotations: Vec::new(),
+    }
+}
+
+/// The only check on the head: its status, and its conclusion.
+fn shown(stage: &OnGitHub) -> (String, Option<String>) {
+    let checks = stage.0.snapshot().checks;
+    let [check] = &checks[..] else {
+        unreachable!("one check: {checks:?}")
+    };
+    (check.status.clone(), check.conclusion.clone())
+}
+
+fn completed(conclusion: &str) -> (String, Option<String>) {
+    ("completed".to_owned(), Some(conclusion.to_owned()))
+}
+
+/// The checks that were made.
+fn made(stage: &OnGitHub) -> usize {
+    let writes = stage.0.github.writes().into_iter();
+    let made = writes.filter(|write| write.method == "POST" && write.path.ends_with("/check-runs"));
+    made.count()
+}
+
+#[tokio::test]
+async fn it_passes_only_for_the_target_branch_that_was_reviewed() {
+    for (conclusion, ended) in [
+        (Conclusion::Success, "cancelled"),
+        (Conclusion::Neutral, "cancelled"),
+        (Conclusion::Failure, "failure"),
+    ] {
+        for reviews in [true, false] {
+            let stage = OnGitHub::new().await;
+            let (check, head) = (check(&stage), stage.range().2);
+            assert_eq!(check.begin().await.unwrap(), Begun::Begun(None));
+            let reviewed = Reviewed {
+                head: reviews.then_some(&head),
+                target: Some("main"),
+            };
+            assert_eq!(check.end(reviewed, &end(conclusion)).await.unwrap(), None);
+            assert_eq!(shown(&stage), completed(conclusion.word()));
+            check.begin().await.unwrap();
+            stage.advance("release", "released\n");
+            stage.retarget("release");
+            let said = check.end(reviewed, &end(conclusion)).await.unwrap();
+            assert_eq!(shown(&stage), completed(ended));
+            let says = said.is_some_and(|said| said.contains("into main, and the target branch is release"));
+            assert_eq!(says, conclusion.passes());
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_fails_when_it_is_begun_is_looked_for_and_made_once() {
+    for (kind, requests) in [
+        (FaultKind::BadGateway, 2),
+        (FaultKind::CutBeforeStore, 2),
+        (FaultKind::ErrorAfterStore, 1),
+        (FaultKind::CutAfterStore, 1),
+        (FaultKind::TruncatedBody, 1),
+    ] {
+        let stage = OnGitHub::new().await;
+        stage.0.github.inject(Fault::once("POST", CHECKS, kind.clone()));
+        let check = check(&stage);
+        assert_eq!(check.begin().await.unwrap(), Begun::Begun(None), "{kind:?}");
+        assert_eq!(
+            (made(&stage), shown(&stage).0),
+            (requests, "in_progress".to_owned()),
+            "{kind:?}"
+        );
+        check.end(Reviewed::default(), &end(Conclusion::Success)).await.unwrap();
+        assert_eq!(shown(&stage), completed("success"), "{kind:?}");
+        assert_eq!(made(&stage), requests, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_begun_is_tried_again_at_the_end_and_an_error_there() {
+    let stage = OnGitHub::new().await;
+    let broken = || {
+        let fault = Fault::once("POST", CHECKS, FaultKind::BadGateway);
+        stage.0.github.inject(fault.times(99));
+    };
+    broken();
+    let check = check(&stage);
+    let Begun::Begun(Some(said)) = check.begin().await.unwrap() else {
+        unreachable!("it says so")
+    };
+    assert!(said.contains("it is tried again when the run ends"), "{said}");
+    let reviewed = Reviewed::default();
+    let error = check.end(reviewed, &end(Conclusion::Success)).await.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Failed(502));
+    assert!(error.to_string().contains("a merge that asks for it waits"), "{error}");
+    assert!(stage.0.snapshot().checks.is_empty());
+    stage.0.github.clear_faults();
+    check.end(reviewed, &end(Conclusion::Success)).await.unwrap();
+    assert_eq!(shown(&stage), completed("success"));
+}
+
+#[tokio::test]
+async fn a_check_whose_beginning_was_cut_short_gets_its_end() {
+    let stage = OnGitHub::new().await;
+    // What a run has made whose wait for the answer was given up.
+    check(&stage).begin().await.unwrap();
+    let cut = check(&stage);
+    cut.end(Reviewed::default(), &end(Conclusion::Cancelled)).await.unwrap();
+    assert_eq!((shown(&stage), made(&stage)), (completed("cancelled"), 1));
+}
+
+#[tokio::test]
+async fn that_of_a_closed_or_merged_pull_request_stays_as_it_is() {
+    for state in [PullState::Closed, PullState::Merged] {
+        let stage = OnGitHub::new().await;
+        let earlier = check(&stage);
+        earlier.begin().await.unwrap();
+        earlier
+            .end(Reviewed::default(), &end(Conclusion::Success))
+            .await
+            .unwrap();
+        stage.0.github.set_state(stage.0.pull, state);
+        stage.forget();
+        let later = check(&stage);
+        assert_eq!(later.begin().await.unwrap(), Begun::NotOpen);
+        later.end(Reviewed::default(), &end(Conclusion::Failure)).await.unwrap();
+        assert_eq!(
+            (stage.0.github.writes().len(), shown(&stage)),
+            (0, completed("success"))
+        );
+    }
+}

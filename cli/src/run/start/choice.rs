@@ -1,0 +1,188 @@
+//! The choice between the agent runtimes.
+//!
+//! OpenCode needs more than a second before it answers, so it starts before the repository's settings are known, and is ended
+//! again if they ask for the native runtime.
+
+use std::time::Duration;
+
+use camino::Utf8Path;
+use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
+use conclave_opencode::{ProcessError, Programs, Search, StartError};
+use conclave_sandbox::SandboxStatus;
+use conclave_shared::sandbox::SandboxLevel;
+use secrecy::SecretString;
+use tokio::sync::watch;
+
+use super::{
+    opencode::{Child, Wanted},
+    sandbox::{demand, sandbox_here},
+};
+use crate::{
+    env::{Environment, names},
+    exit::Failure,
+    run::{directory::programs_directory, recording::RunRecording},
+};
+
+/// The agent runtime of a run, while the change is still being read.
+pub(crate) enum Starting {
+    OpenCode {
+        child: Box<Child>,
+        /// True if the native runtime takes its place where it cannot be used.
+        replaceable: bool,
+    },
+    Native {
+        /// The cause why it is not OpenCode, where it could have been.
+        instead: Option<ProcessError>,
+    },
+}
+
+/// The runtime that the job asks for. A recorded run is repeated on the runtime that it had.
+pub(crate) fn of_job(
+    argument: Option<RuntimeChoice>,
+    recording: &RunRecording,
+) -> Result<Option<RuntimeChoice>, Failure> {
+    let Some(recorded) = recording.runtime() else {
+        return Ok(argument);
+    };
+    let choice = match recorded {
+        RuntimeName::OpenCode => RuntimeChoice::OpenCode,
+        RuntimeName::Native => RuntimeChoice::Native,
+    };
+    match argument {
+        Some(argument) if argument != RuntimeChoice::Auto && argument != choice => Err(Failure::Settings(format!(
+            "the recording is of a run on {}, and --runtime is {argument}: its calls would not be found. Use --runtime \
+             {choice}, or leave it out",
+            recorded.describe()
+        ))),
+        _ => Ok(Some(choice)),
+    }
+}
+
+/// The programs that OpenCode as a runtime consists of. Where nothing names them, a problem is why `auto` is the native runtime.
+pub(crate) async fn find_programs(env: &Environment) -> Result<Programs, ProcessError> {
+    let installed = programs_directory(env);
+    let search = Search {
+        configured: env.get(names::OPENCODE).map(Utf8Path::new),
+        installed: installed.as_deref(),
+        path: env.path(),
+    };
+    search.programs().await
+}
+
+/// Returns whether a problem is one of an OpenCode that is there: another version, or one that cannot be started.
+const fn is_its_own(problem: &ProcessError) -> bool {
+    matches!(
+        problem,
+        ProcessError::NoneFits(_) | ProcessError::Version(..) | ProcessError::Start(..)
+    )
+}
+
+impl Starting {
+    /// Starts what the job asks for.
+    pub(crate) async fn begin(
+        choice: Option<RuntimeChoice>,
+        env: &Environment,
+        scratch: &Utf8Path,
+        workspace: &Utf8Path,
+    ) -> Result<Self, Failure> {
+        if choice == Some(RuntimeChoice::Native) {
+            return Ok(Self::Native { instead: None });
+        }
+        // A binary that is named is meant.
+        let replaceable = choice != Some(RuntimeChoice::OpenCode) && env.get(names::OPENCODE).is_none();
+        let programs = match find_programs(env).await {
+            Ok(programs) => programs,
+            Err(problem) if replaceable => return Ok(Self::Native { instead: Some(problem) }),
+            Err(problem) => return Err(problem.into()),
+        };
+        match Child::start(env, &programs, scratch, workspace) {
+            Ok(child) => Ok(Self::OpenCode {
+                child: Box::new(child),
+                replaceable,
+            }),
+            Err(Failure::Process(problem)) if replaceable && is_its_own(&problem) => {
+                Ok(Self::Native { instead: Some(problem) })
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Waits until it can be used, or is known not to be wanted.
+    pub(crate) async fn answers(&mut self, wanted: watch::Receiver<Wanted>) -> Result<(), Failure> {
+        let Self::OpenCode { child, replaceable } = self else {
+            return Ok(());
+        };
+        match child.answers(wanted).await {
+            Err(StartError::Process(problem)) if *replaceable && is_its_own(&problem) => {
+                *self = Self::Native { instead: Some(problem) };
+                Ok(())
+            }
+            answered => Ok(answered?),
+        }
+    }
+
+    /// Takes the runtime that the repository's settings ask for, where the job asks for none.
+    pub(crate) async fn settle(self, job: Option<RuntimeChoice>, repo: Option<RuntimeChoice>) -> Result<Self, Failure> {
+        match (self, job.or(repo).unwrap_or_default()) {
+            (Self::OpenCode { child, .. }, RuntimeChoice::Native) => {
+                child.stop().await;
+                Ok(Self::Native { instead: None })
+            }
+            (Self::Native { instead: Some(problem) }, RuntimeChoice::OpenCode) => Err(problem.into()),
+            (settled, _) => Ok(settled),
+        }
+    }
+
+    /// The sandbox around the agents; an error if it is less than what is required.
+    pub(crate) async fn sandbox(
+        &mut self,
+        env: &Environment,
+        required: Option<SandboxLevel>,
+    ) -> Result<SandboxStatus, Failure> {
+        let found = match self {
+            Self::OpenCode { child, .. } => child.sandbox().await?,
+            Self::Native { .. } => sandbox_here(env, RuntimeName::Native).await?,
+        };
+        demand(found, required)
+    }
+
+    /// A note on the choice, for people.
+    pub(crate) fn note(&self) -> Option<String> {
+        match self {
+            Self::Native { instead: Some(problem) } if is_its_own(problem) => {
+                Some(format!("the review runs on the native runtime, because {problem}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Which one it is.
+    pub(crate) const fn name(&self) -> RuntimeName {
+        match self {
+            Self::OpenCode { .. } => RuntimeName::OpenCode,
+            Self::Native { .. } => RuntimeName::Native,
+        }
+    }
+
+    /// Sets how long a start may take.
+    pub(crate) fn limit_start(&mut self, limit: Duration) {
+        if let Self::OpenCode { child, .. } = self {
+            child.limit_start(limit);
+        }
+    }
+
+    /// The key for the gateway.
+    pub(super) fn run_key(&self) -> Result<SecretString, Failure> {
+        match self {
+            Self::OpenCode { child, .. } => Ok(child.run_key()),
+            Self::Native { .. } => Ok(conclave_gateway::random_run_key()?),
+        }
+    }
+
+    /// Ends it.
+    pub(crate) async fn stop(self) {
+        if let Self::OpenCode { child, .. } = self {
+            child.stop().await;
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The operating system's walls around the agents of a run, and what a review says of them.
+
+use std::net::TcpListener;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::review::{Review, RuntimeName, SandboxReport};
+use conclave_opencode::{Sandbox, SandboxSettings, probe_sandbox};
+use conclave_sandbox::SandboxStatus;
+use conclave_shared::sandbox::SandboxLevel;
+
+use crate::{
+    env::{Environment, names},
+    exit::Failure,
+    run::directory::{default_root, temporary},
+};
+
+/// The program that puts the sandbox up: this one, whose `main` looks for that first.
+const HELPER: &str = "/proc/self/exe";
+
+/// Returns the sandbox that a review here would have around the agents of this runtime.
+pub(crate) async fn sandbox_here(env: &Environment, runtime: RuntimeName) -> Result<SandboxStatus, Failure> {
+    Ok(match (switched_off(env)?, runtime) {
+        (Some(why), _) => SandboxStatus::none(why),
+        (None, RuntimeName::OpenCode) => probe_sandbox(&child_settings(env, Utf8Path::new("."), Vec::new()))
+            .await
+            .map_err(Failure::io("try the sandbox"))?,
+        (None, RuntimeName::Native) => conclave_native::sandbox_here().map_err(conclave_native::StartError::from)?,
+    })
+}
+
+/// Returns the reason for no sandbox, if the environment switches it off.
+fn switched_off(env: &Environment) -> Result<Option<String>, Failure> {
+    match env.get(names::SANDBOX).unwrap_or("on") {
+        "on" => Ok(None),
+        "off" => Ok(Some(format!("everything: {} is `off`", names::SANDBOX))),
+        other => Err(Failure::Settings(format!(
+            "{} is `{other}`. Set it to `on` or `off`",
+            names::SANDBOX
+        ))),
+    }
+}
+
+/// The sandbox that the environment asks for around a child.
+pub(super) fn around_child(
+    env: &Environment,
+    workspace: &Utf8Path,
+    listeners: &[TcpListener],
+) -> Result<Sandbox, Failure> {
+    if let Some(why) = switched_off(env)? {
+        return Ok(Sandbox::Off(why));
+    }
+    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
+    let ports = ports.collect::<Result<_, _>>();
+    let ports = ports.map_err(Failure::io("open a port on 127.0.0.1"))?;
+    Ok(Sandbox::new(child_settings(env, workspace, ports)))
+}
+
+fn child_settings(env: &Environment, workspace: &Utf8Path, ports: Vec<u16>) -> SandboxSettings {
+    let programs = env.get(names::SANDBOX_PROGRAMS).unwrap_or_default().split(':');
+    let here = std::env::current_dir()
+        .ok()
+        .and_then(|path| Utf8PathBuf::from_path_buf(path).ok());
+    let places = [env.get("HOME"), env.job_checkout()]
+        .into_iter()
+        .flatten()
+        .map(Utf8PathBuf::from);
+    SandboxSettings {
+        helper: HELPER.into(),
+        workspace: workspace.to_owned(),
+        programs: programs.filter(|path| !path.is_empty()).map(Into::into).collect(),
+        private: places.chain(here).chain([temporary(), default_root(env)]).collect(),
+        ports,
+    }
+}
+
+/// Refuses a sandbox that is less than what is required.
+pub(super) fn demand(found: SandboxStatus, required: Option<SandboxLevel>) -> Result<SandboxStatus, Failure> {
+    if found.level == SandboxLevel::None {
+        tracing::warn!("the agents run without a sandbox: {}", found.describe());
+    } else {
+        tracing::info!("the agents' sandbox: {}", found.describe());
+    }
+    match required {
+        Some(required) if found.level < required => Err(Failure::Sandbox { required, found }),
+        _ => Ok(found),
+    }
+}
+
+/// Says in the review what the sandbox held back, and what tried to get out of it.
+pub(super) fn account_for(sandbox: &SandboxStatus, refused: &[String], review: &mut Review) {
+    review
+        .coverage
+        .notes
+        .push(format!("Sandbox around the agents: {}", sandbox.describe()));
+    review.coverage.sandbox = Some(SandboxReport {
+        level: sandbox.level,
+        open: sandbox.open.clone(),
+    });
+    if !refused.is_empty() {
+        review.warnings.push(format!(
+            "the agents' process tried to reach {}, which the sandbox refused: look for what in the change may have led it there",
+            refused.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,67 @@
+//! The agent runtimes that a scenario is played on.
+
+use std::{cell::Cell, path::Path};
+
+use super::program::{brief_opencode, opencode};
+
+/// An agent runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentRuntime {
+    OpenCode,
+    Native,
+}
+
+thread_local! {
+    // Each test has a thread of its own, on which all of it runs.
+    static CURRENT: Cell<AgentRuntime> = const { Cell::new(AgentRuntime::OpenCode) };
+}
+
+impl AgentRuntime {
+    /// The one that the test at hand plays on.
+    pub(crate) fn current() -> Self {
+        CURRENT.get()
+    }
+
+    /// The variables of a call that runs on it.
+    pub(crate) fn variables(self, home: &Path) -> Vec<(&'static str, String)> {
+        match self {
+            Self::OpenCode => vec![
+                ("CONCLAVE_OPENCODE", brief_opencode(home).display().to_string()),
+                ("CONCLAVE_SANDBOX_PROGRAMS", opencode().display().to_string()),
+            ],
+            // There is no OpenCode, and no ripgrep is asked for.
+            Self::Native => vec![("CONCLAVE_RUNTIME", "native".to_owned())],
+        }
+    }
+}
+
+/// Plays a scenario on a runtime.
+pub(crate) async fn on(runtime: AgentRuntime, scenario: impl Future<Output = ()>) {
+    CURRENT.set(runtime);
+    scenario.await;
+}
+
+/// Makes two tests of each of these scenarios, one for each runtime: what is true of a review is true on both.
+macro_rules! on_both_runtimes {
+    (@ $flavor:tt $($name:ident)*) => {
+        mod opencode {
+            $(#[tokio::test(flavor = $flavor)]
+            async fn $name() {
+                crate::support::on(crate::support::AgentRuntime::OpenCode, super::$name()).await;
+            })*
+        }
+
+        mod native {
+            $(#[tokio::test(flavor = $flavor)]
+            async fn $name() {
+                crate::support::on(crate::support::AgentRuntime::Native, super::$name()).await;
+            })*
+        }
+    };
+    (multi_thread: $($name:ident)*) => {
+        on_both_runtimes! { @ "multi_thread" $($name)* }
+    };
+    ($($name:ident)*) => {
+        on_both_runtimes! { @ "current_thread" $($name)* }
+    };
+}
