@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod context;
+mod crash;
 pub mod diff;
 mod doctor;
 mod env;
@@ -27,10 +28,19 @@ use self::{
     args::{Arguments, RefusedReview},
     context::Context,
     env::Environment,
+    exit::Failure,
+    output::Output,
 };
 
 /// Runs the program with these arguments and this environment.
 pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Exit {
+    crash::contained(|| run_to_exit(arguments, environment))
+}
+
+fn run_to_exit(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Exit {
@@ -43,28 +53,35 @@ pub fn run(
         Err(error) => return refuse(&error, &given, context),
     };
     let output = context.output.clone();
-    let of_panics = output.clone();
-    std::panic::set_hook(Box::new(move |panic| of_panics.error(panic)));
     output::set_locale(&context.env);
     output::logging::start(&context.env, context.redactor.clone());
+    crash::before_threads(&output);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            output.error(format!("failed to start: {error}"));
+            fail(&output, &Failure::io("start the threads of the runtime")(error));
             return Exit::Usage;
         }
     };
+    crash::with_threads(&output);
     let result = runtime.block_on(commands::run(arguments, context));
     // Everything that had to end has ended. Dropping the runtime would wait for what is left, such as a name server that does
     // not answer for the tracker's name.
     runtime.shutdown_background();
     let exit = result.unwrap_or_else(|failure| {
-        let exit = failure.exit();
-        output.error(failure);
-        exit
+        fail(&output, &failure);
+        failure.exit()
     });
     output::resume_commands();
     exit
+}
+
+/// Shows a failure, and what can be done where the machine gives too little.
+fn fail(output: &Output, failure: &Failure) {
+    output.error(failure);
+    if let Some(remedy) = crash::remedy(&failure.to_string()) {
+        output.note(remedy);
+    }
 }
 
 /// Shows what is wrong with the arguments, and undoes what a review would have to undo.

@@ -206,8 +206,8 @@ impl Output {
         serde_json::from_value(value)
     }
 
-    /// Shows what became of a posted review.
-    pub(crate) fn posted(&self, outcome: &PublishOutcome) {
+    /// Shows what became of a review that was to be posted; `is_new` is whether anything was written.
+    pub(crate) fn posted(&self, outcome: &PublishOutcome, is_new: bool) {
         let mut state = match outcome.applied_state.and_then(|applied| applied.shown) {
             Some(ReviewState::RequestedChanges) => "changes requested by the bot",
             _ if outcome.approved => "approved by the bot",
@@ -217,9 +217,12 @@ impl Output {
         if outcome.posted_inline > 0 {
             let _ = write!(state, ", {} new beside the code", outcome.posted_inline);
         }
-        match &outcome.url {
-            Some(url) => self.note(&format!("Posted: {url} ({state})")),
-            None => self.note(&format!("Posted ({state})")),
+        match (&outcome.url, is_new) {
+            (Some(url), true) => self.note(&format!("Posted: {url} ({state})")),
+            (None, true) => self.note(&format!("Posted ({state})")),
+            // A run that says what stands there already writes nothing.
+            (Some(url), false) => self.note(&format!("Nothing to post, all of it stands there: {url} ({state})")),
+            (None, false) => self.note(&format!("Nothing to post ({state})")),
         }
         for warning in &outcome.warnings {
             self.warn(warning);

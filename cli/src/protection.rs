@@ -5,16 +5,25 @@ use nix::sys::{
     stat::{Mode, umask},
 };
 
-use crate::env::{Environment, names};
+use crate::{
+    crash,
+    env::{Environment, names},
+};
 
-/// Keeps other programs out, unless a person who looks for a fault wants one in. Leaves no memory behind in a core dump, and lets no other process attach or read memory, environment and open files. Programs
-/// that are started from here are not affected: the kernel allows it again for each new program.
+/// Keeps other programs out, unless a person who looks for a fault wants one in. Leaves no memory behind in a core dump, nor does a
+/// program that is started from here, and lets no other process attach or read memory, environment and open files. That the
+/// kernel allows again for each new program.
 pub(crate) fn start(env: &Environment) {
     if env.get(names::DEBUGGABLE) == Some("1") {
         return;
     }
+    crash::contain_aborts();
     // Neither can be refused by the kernels that this runs on, and a review without it is better than none.
-    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    let _ = setrlimit(
+        Resource::RLIMIT_CORE,
+        conclave_sandbox::NO_CORE,
+        conclave_sandbox::NO_CORE,
+    );
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_dumpable(false);
 }

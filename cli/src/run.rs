@@ -11,6 +11,7 @@ pub(crate) mod prepare;
 pub(crate) mod recording;
 pub(crate) mod report;
 pub(crate) mod reports;
+pub(crate) mod scratch;
 pub(crate) mod start;
 pub(crate) mod stopwatch;
 mod sweep;
@@ -32,7 +33,7 @@ use conclave_shared::{
 use tokio::sync::watch;
 
 use self::{
-    directory::{RunDirectory, Scratch, prepare_reports},
+    directory::{RunDirectory, prepare_reports},
     execute::execute,
     finish::{
         Ending,
@@ -42,6 +43,7 @@ use self::{
     prepare::{Prepared, change::Source, components::Components, prepare, report_all},
     recording::RunRecording,
     report::RunReport,
+    scratch::Scratch,
     start::{
         choice::{Starting, of_job},
         opencode::Wanted,
@@ -226,7 +228,7 @@ impl Run<'_> {
         let mut starting = starting.settle(choice, of_repo.runtime).await.map_err(Err)?;
         starting.limit_start(seconds(prepared.config.limits.start_seconds));
         let required = arguments.require_sandbox.max(of_repo.require_sandbox);
-        let sandbox = match starting.sandbox(env, required).await {
+        let sandbox = match starting.sandbox(env, &self.places(&prepared), required).await {
             Ok(sandbox) => sandbox,
             Err(failure) => {
                 starting.stop().await;
@@ -241,6 +243,16 @@ impl Run<'_> {
         report_all(self.progress.as_ref(), &cut_short);
         prepared.warnings.extend(cut_short);
         Ok(((starting, sandbox), prepared))
+    }
+
+    /// Places of the user's that no agent has to see: where the code really is, and where records go.
+    fn places(&self, prepared: &Prepared) -> Vec<Utf8PathBuf> {
+        let arguments = self.arguments;
+        let records = [&arguments.output, &arguments.reports, &arguments.record]
+            .into_iter()
+            .flatten()
+            .cloned();
+        prepared.job.repository.places().into_iter().chain(records).collect()
     }
 
     /// Where the agents' checkout is made.

@@ -20,6 +20,7 @@ pub mod path_globs;
 pub mod path_kind;
 pub mod pricing;
 pub mod problem;
+pub mod project;
 pub mod redact;
 pub mod reviewer;
 pub mod risk;

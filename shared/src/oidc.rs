@@ -14,7 +14,10 @@ use std::fmt;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 
-use crate::path_globs::{BadGlob, PathGlobs};
+use crate::{
+    path_globs::{BadGlob, PathGlobs},
+    project,
+};
 
 /// The only algorithm, which is GitLab's and GitHub's.
 pub const ALGORITHM: &str = "RS256";
@@ -111,7 +114,7 @@ impl OidcPolicy {
         let (name, is_listed) = match &self.host {
             None => {
                 let path = claims.project_path.as_deref().ok_or(OidcError::Malformed)?;
-                (path.to_owned(), self.projects.is_match(path))
+                (project::identity(path.to_owned()), self.projects.is_match(path))
             }
             Some(host) => {
                 let repository = claims.repository.as_deref().ok_or(OidcError::Malformed)?;
@@ -123,7 +126,8 @@ impl OidcPolicy {
                     .map(|id| format!("{owner}@{id}/{name}"));
                 let is_listed =
                     self.projects.is_match(repository) || numbered.is_some_and(|name| self.projects.is_match(&name));
-                (github_project(host, repository), is_listed && !repository.contains('@'))
+                let name = project::identity(github_project(host, repository));
+                (name, is_listed && !repository.contains('@'))
             }
         };
         let is_clear = name.matches(':').count() == usize::from(self.host.is_some());
@@ -342,7 +346,7 @@ impl fmt::Debug for UnverifiedToken {
 /// The job behind a token whose signature and claims were checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobIdentity {
-    /// The name of the job's project: its path at GitLab, with the host before it at GitHub.
+    /// The job's project ([`project::identity`]): its path at GitLab, with the host before it at GitHub.
     pub project_path: String,
 }
 

@@ -84,6 +84,25 @@ async fn no_key() {
 }
 
 #[tokio::test]
+async fn a_git_that_is_too_old_is_named_before_it_fails_for_what_it_does_not_know() {
+    let repository = Repository::flawed();
+    let place = tempfile::tempdir().unwrap();
+    let git = place.path().join("git");
+    std::fs::write(
+        &git,
+        "#!/bin/sh\ncase \"$*\" in *--version) echo git version 2.39.5 ;; *) echo asked: \"$*\" >&2; exit 129 ;; esac\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
+    let text = says(local(&repository, &["main..feature"]).env("PATH", &path), 2).await;
+    assert!(
+        text.contains("error: git version 2.39.5 is too old: 2.41 or newer is needed. Update git"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn no_opencode_or_another_version() {
     let repository = Repository::flawed();
     let text = says(

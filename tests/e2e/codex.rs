@@ -32,6 +32,10 @@ on_both_runtimes! {
     a_rule_that_wants_a_person_withholds_the_approval
     the_template_is_in_every_prompt_and_cannot_end_its_section
     settings_that_name_nothing_end_the_run_with_what_to_do
+    what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_call_it
+    a_breach_that_asks_for_a_person_is_not_dropped_by_the_judges_word
+    an_unknown_consequence_is_named_with_its_line_and_the_rule_stays_in_force
+    asking_for_codex_besides_the_panel_without_a_matching_rule_is_no_gap
 }
 
 const MANUAL: &str = r#"
@@ -333,7 +337,6 @@ fn judge_decides(provider: &conclave_scripted_provider::ScriptedProvider, decisi
     );
 }
 
-#[tokio::test]
 async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_call_it() {
     for (enforcement, severity, verdict) in [
         (
@@ -390,7 +393,6 @@ async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_ca
     }
 }
 
-#[tokio::test]
 async fn a_breach_that_asks_for_a_person_is_not_dropped_by_the_judges_word() {
     let provider = provider().await;
     let decision =
@@ -415,7 +417,6 @@ async fn a_breach_that_asks_for_a_person_is_not_dropped_by_the_judges_word() {
     }
 }
 
-#[tokio::test]
 async fn an_unknown_consequence_is_named_with_its_line_and_the_rule_stays_in_force() {
     let provider = provider().await;
     let outcome = with_rule(&provider, "on_breach = \"blok\"", &["--focus", "+codex"]).await;
@@ -429,7 +430,6 @@ async fn an_unknown_consequence_is_named_with_its_line_and_the_rule_stays_in_for
     assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
 }
 
-#[tokio::test]
 async fn asking_for_codex_besides_the_panel_without_a_matching_rule_is_no_gap() {
     let (provider, repository) = (provider().await, chatty("lib/sum.py"));
     let (_outside, rules) = rules_outside(RULES);

@@ -9,6 +9,7 @@ on_both_runtimes! {
     anthropic_is_asked_by_adaptive_effort_where_the_model_takes_it_and_by_a_budget_elsewhere
     openai_is_asked_by_the_effort_of_its_reasoning
     signatures_hold_over_tool_turns_and_a_fallback_model_gets_none_that_it_cannot_read
+    an_effort_that_cannot_be_read_or_taken_is_named_and_stops_no_review
 }
 
 /// A repository whose branch brings a panel with every class of models, and a fault for the coordinator to judge.
@@ -298,7 +299,6 @@ fn said(outcome: &Outcome) -> String {
     all.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[tokio::test]
 async fn an_effort_that_cannot_be_read_or_taken_is_named_and_stops_no_review() {
     let provider = provider().await;
     let repository = repository("[models]\neffort = \"hihg\"\n[models.reviewer_effort]\nsecurity = \"max\"\n");

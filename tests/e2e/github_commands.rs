@@ -5,6 +5,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, Repository, Workflow, provider};
 
+on_both_runtimes! {
+    multi_thread:
+    people_with_write_access_give_commands_and_nobody_else_does
+    an_explanation_is_one_comment_and_the_first_job_hands_the_rest_on
+    an_old_job_that_runs_again_passes_no_commit_that_it_did_not_review
+    a_second_pull_request_with_the_same_head_passes_no_check_for_the_first
+}
+
 /// The job that a comment by this account starts.
 fn commented(workflow: &Workflow, repository: &Repository, user: UserId, text: &str) -> Job {
     let comment = workflow.github.comment(workflow.pull, user, text);
@@ -23,7 +31,6 @@ fn states(workflow: &Workflow) -> Vec<ReviewState> {
     reviews.filter(|state| *state != ReviewState::Commented).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn people_with_write_access_give_commands_and_nobody_else_does() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let workflow = Workflow::new(&repository).await;
@@ -60,6 +67,15 @@ async fn people_with_write_access_give_commands_and_nobody_else_does() {
     let job = workflow
         .github
         .job(workflow.pull, &JobEvent::IssueComment(edited), repository.path());
+    assert!(run(&job, &[]).await.expect_code(0).stderr.contains("was edited"));
+    // Nor does its own writer make a command of what was another comment.
+    let own = workflow.github.comment(workflow.pull, bob, "Thanks!");
+    workflow
+        .github
+        .edit_comment(workflow.pull, bob, own, "/conclave dismiss");
+    let job = workflow
+        .github
+        .job(workflow.pull, &JobEvent::IssueComment(own), repository.path());
     assert!(run(&job, &[]).await.expect_code(0).stderr.contains("was edited"));
     // The payload's word about the writer is not believed.
     let mut event = commented(&workflow, &repository, outsider, "/conclave dismiss").event;
@@ -102,7 +118,6 @@ async fn people_with_write_access_give_commands_and_nobody_else_does() {
     assert_eq!(workflow.github.effects(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn an_explanation_is_one_comment_and_the_first_job_hands_the_rest_on() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let workflow = Workflow::new(&repository).await;
@@ -221,7 +236,6 @@ async fn a_merge_queue_gets_its_check_and_a_fork_s_job_without_secrets_ends_in_p
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_second_pull_request_with_the_same_head_passes_no_check_for_the_first() {
     let provider = provider().await;
     for permissions in [
@@ -279,7 +293,6 @@ async fn a_second_pull_request_with_the_same_head_passes_no_check_for_the_first(
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn an_old_job_that_runs_again_passes_no_commit_that_it_did_not_review() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let workflow = Workflow::new(&repository).await;

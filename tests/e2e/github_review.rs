@@ -21,6 +21,13 @@ on_both_runtimes! {
     a_target_that_changes_during_the_review_does_not_pass_the_check
     an_approval_that_stands_in_spite_of_the_run_fails_it
     a_job_that_is_cancelled_while_github_asks_to_wait_shows_its_review_all_the_same
+    a_breach_that_a_person_has_to_approve_is_not_approved_on_github
+    break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing
+    the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs
+    without_the_right_to_make_checks_there_is_a_status_and_without_that_the_exit_code
+    a_reading_token_shows_every_finding_in_the_summary_and_says_that_nothing_was_posted
+    findings_are_handed_to_code_scanning_on_request
+    a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_is_rejected
 }
 
 /// The lines of the change that findings of the demo model are about.
@@ -150,7 +157,6 @@ async fn approving_and_requesting_changes_on_github_is_opt_in() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_breach_that_a_person_has_to_approve_is_not_approved_on_github() {
     let (provider, repository) = (provider().await, crate::gitlab_review::breaks_a_rule());
     let workflow = Workflow::new(&repository).await;
@@ -184,7 +190,6 @@ async fn a_breach_that_a_person_has_to_approve_is_not_approved_on_github() {
     assert_eq!(workflow.github.violations(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let workflow = Workflow::new(&repository).await;
@@ -363,7 +368,6 @@ fn check(workflow: &Workflow) -> (String, String) {
     (check.conclusion.clone().unwrap(), check.title.clone().unwrap())
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs() {
     let provider = provider().await;
     for (repository, conclusion, title, verdict) in [
@@ -544,7 +548,6 @@ async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
     assert_eq!(workflow.github.violations(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn without_the_right_to_make_checks_there_is_a_status_and_without_that_the_exit_code() {
     use conclave_fake_github::Permissions;
     let (provider, repository) = (provider().await, Repository::flawed());
@@ -578,7 +581,6 @@ async fn without_the_right_to_make_checks_there_is_a_status_and_without_that_the
     assert_eq!(workflow.github.violations(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_reading_token_shows_every_finding_in_the_summary_and_says_that_nothing_was_posted() {
     use conclave_fake_github::{Permissions, workflow_commands};
     let (provider, repository) = (provider().await, Repository::flawed());
@@ -710,6 +712,96 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
     assert_eq!(workflow.github.violations(), []);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_reports_what_a_review_refuses() {
+    let repository = Repository::flawed();
+    let github = FakeGithub::builder().enterprise("3.19.0").start().await;
+    let workflow = Workflow::on(github, &repository);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let examined = async |directory: &std::path::Path, address: &str, secret: &str| -> Value {
+        let call = Conclave::new(directory, &["doctor", "--json", "--pr", address]);
+        let call = call.env("GITHUB_TOKEN", &workflow.token).env("CONCLAVE_SECRET", secret);
+        let outcome = call
+            .env("ANTHROPIC_API_KEY", "k")
+            .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+        serde_json::from_str(&outcome.run().await.stdout).expect("JSON")
+    };
+    let check = |report: &Value, name: &str| {
+        let checks = report["checks"].as_array().unwrap().iter();
+        let found = checks.into_iter().find(|check| check["name"] == name);
+        found.map(|check| (check["status"].as_str().unwrap().to_owned(), check.to_string()))
+    };
+    let address = |number: u32| format!("{}/acme/service/pull/{number}", workflow.github.url());
+
+    // A number that is not there says nothing of the token's rights.
+    let report = examined(elsewhere.path(), &address(99), "").await;
+    assert_eq!(check(&report, "pull-request").unwrap().0, "failure");
+    let (status, text) = check(&report, "permission-pull-requests").unwrap();
+    assert!(
+        status == "warning" && !text.contains("add `pull-requests: write`"),
+        "{text}"
+    );
+
+    // The secret, and a repository that is not a clone of the project: a review refuses the latter in the same words.
+    let report = examined(elsewhere.path(), &address(1), "").await;
+    let (status, text) = check(&report, "secret").unwrap();
+    assert!(
+        status == "warning" && text.contains("CONCLAVE_SECRET is not set"),
+        "{text}"
+    );
+    assert_eq!(check(&report, "checkout"), None);
+    let report = examined(repository.path(), &address(1), "a long random text").await;
+    assert_eq!(check(&report, "secret").unwrap().0, "ok");
+    let (status, text) = check(&report, "checkout").unwrap();
+    assert!(status == "failure" && text.contains("is not a clone of"), "{text}");
+    assert_eq!(report["healthy"], false);
+    let call = Conclave::new(repository.path(), &["review", "--pr", &address(1)]);
+    let call = call.env("GITHUB_TOKEN", &workflow.token).env("ANTHROPIC_API_KEY", "k");
+    assert!(call.run().await.expect_code(2).stderr.contains("is not a clone of"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_goes_to_its_own_server_and_a_wrong_address_is_told() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let github = FakeGithub::builder().enterprise("3.19.0").start().await;
+    let workflow = Workflow::on(github, &repository);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let asked = async |address: &str, variables: &[(&str, &str)]| -> String {
+        let mut call = Conclave::new(elsewhere.path(), &["review", "--dry-run", "--pr", address]);
+        for (name, value) in variables {
+            call = call.env(name, value);
+        }
+        let call = call.env("GITHUB_TOKEN", &workflow.token).anthropic(&provider);
+        call.run().await.stderr
+    };
+    let (url, api) = (workflow.github.url(), workflow.github.api_url());
+    let page = format!("{url}/acme/service/pull/1");
+    workflow.github.forget_requests();
+    for (variable, value) in [
+        ("GITHUB_SERVER_URL", "https://github.com"),
+        ("GITHUB_API_URL", "https://api.github.com"),
+    ] {
+        let said = asked(&page, &[(variable, value)]).await;
+        assert!(
+            said.contains(&format!("{variable} is {value}")) && said.contains("is not sent to another server"),
+            "{said}"
+        );
+    }
+    let said = asked(&format!("{url}/acme/service/pulls/1"), &[]).await;
+    assert!(
+        said.contains("where a page has `/pull/`") && said.contains("/acme/service/pull/1"),
+        "{said}"
+    );
+    let said = asked(&format!("{api}/repos/acme/service/pulls/1"), &[]).await;
+    assert!(
+        said.contains("it is of the API") && said.contains("/acme/service/pull/1"),
+        "{said}"
+    );
+    assert_eq!(workflow.github.requests().len(), 0, "nobody got the token");
+    asked(&page, &[("GITHUB_SERVER_URL", &url), ("GITHUB_API_URL", &api)]).await;
+    assert!(!workflow.github.requests().is_empty());
+}
+
 /// A step of the action, with these inputs.
 fn action_step(
     id: &str,
@@ -763,7 +855,6 @@ async fn the_action_hands_its_inputs_on_as_variables_and_its_outputs_back() {
     let name = "$(touch pwned) `touch pwned`";
     let inputs = [
         ("check-name", name),
-        ("gate", "block"),
         ("secret", "a long random text"),
         ("reports", reports.to_str().unwrap()),
     ];
@@ -772,6 +863,9 @@ async fn the_action_hands_its_inputs_on_as_variables_and_its_outputs_back() {
     let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
     let outcome = call
         .env("CONCLAVE_OUTPUT", job.directory().join("run"))
+        // The job's own: one for an input that is empty, and one for an input that is not.
+        .env("CONCLAVE_GATE", "block")
+        .env("CONCLAVE_CHECK_NAME", "the job's own")
         .anthropic(&provider)
         .run()
         .await;
@@ -787,7 +881,6 @@ async fn the_action_hands_its_inputs_on_as_variables_and_its_outputs_back() {
     assert_eq!(workflow.github.violations(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn findings_are_handed_to_code_scanning_on_request() {
     use conclave_fake_github::Permissions;
     let (provider, repository) = (provider().await, Repository::flawed());
@@ -829,7 +922,6 @@ fn template_step(file: &str, step: usize) -> String {
     job["steps"][step]["run"].as_str().expect("a command").to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_is_rejected() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let mut workflow = Workflow::new(&repository).await;

@@ -10,6 +10,7 @@ use crate::support::{Conclave, PROVIDER_KEY, Repository, Workers, Workflow, prov
 on_both_runtimes! {
     a_job_of_github_needs_no_stored_secret_for_either_worker
     tokens_are_renewed_while_a_review_lasts_longer_than_they_do
+    without_the_permission_stored_tokens_count_and_the_line_is_named
 }
 
 /// The model that the organization configures, other than the defaults.
@@ -163,7 +164,6 @@ async fn tokens_are_renewed_while_a_review_lasts_longer_than_they_do() {
     assert!(given > 1, "{given} tokens, and each is good for six seconds");
 }
 
-#[tokio::test]
 async fn without_the_permission_stored_tokens_count_and_the_line_is_named() {
     let (provider, repository, workers) = (provider().await, Repository::flawed(), Workers::start().await);
     let workflow = Workflow::new(&repository).await;

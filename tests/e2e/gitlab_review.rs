@@ -12,6 +12,7 @@ on_both_runtimes! {
     a_rule_that_wants_a_person_makes_that_person_a_reviewer_and_nobody_approves
     the_note_remembers_what_the_reviews_of_a_merge_request_have_cost
     one_that_is_merged_or_closed_before_the_job_is_not_reviewed_and_that_is_no_failure
+    a_breach_that_a_person_has_to_approve_withholds_the_approval_until_it_is_gone
 }
 
 async fn an_estimate_of_a_merge_request_asks_no_model_and_posts_nothing() {
@@ -135,7 +136,6 @@ pub(crate) fn breaks_a_rule() -> Repository {
     repository
 }
 
-#[tokio::test]
 async fn a_breach_that_a_person_has_to_approve_withholds_the_approval_until_it_is_gone() {
     let (provider, repository) = (provider().await, breaks_a_rule());
     let pipeline = Pipeline::new(&repository).await;

@@ -70,6 +70,35 @@ async fn without_a_terminal_it_takes_the_defaults_and_lists_what_undoes_it() {
 }
 
 #[tokio::test]
+async fn a_forge_that_the_origin_does_not_tell_is_not_guessed() {
+    for origin in [
+        "https://git.example.com/acme/shop.git",
+        "git@code.example.com:acme/github.git",
+        "https://gitlab-github-mirror.example.com/acme/shop",
+    ] {
+        let repository = Repository::new();
+        repository.git(&["remote", "add", "origin", origin]);
+        let outcome = init(&repository, &[]).run().await.expect_code(2);
+        assert!(
+            outcome.stderr.contains("name it with --forge gitlab or --forge github"),
+            "{}",
+            outcome.stderr
+        );
+        assert_eq!(changes(&repository), [] as [&str; 0]);
+        init(&repository, &["--forge", "github"]).run().await.expect_code(0);
+        assert!(
+            changes(&repository)
+                .iter()
+                .any(|file| file.starts_with(".github/workflows/"))
+        );
+    }
+    // Without an origin it is said for which forge the files are.
+    let repository = Repository::new();
+    let outcome = init(&repository, &[]).run().await.expect_code(0);
+    assert!(outcome.stderr.contains("has no `origin`"), "{}", outcome.stderr);
+}
+
+#[tokio::test]
 async fn what_is_there_is_never_changed() {
     let repository = Repository::new();
     let own = "stages: [test]\ninclude:\n  - local: ci/test.yml\n";
@@ -107,6 +136,27 @@ async fn it_writes_nowhere_but_in_the_repository() {
     assert!(!elsewhere.path().join("command/fullreview.md").exists());
     // What was written before is told all the same.
     assert!(outcome.stderr.contains("To undo it:"), "{}", outcome.stderr);
+
+    // A link that leads nowhere is found before anything is written, and a bare repository stays as it is.
+    let repository = Repository::new();
+    std::os::unix::fs::symlink("missing", repository.path().join(".github")).unwrap();
+    let outcome = init(&repository, &["--forge", "github"]).run().await.expect_code(2);
+    assert!(
+        outcome.stderr.contains("a link that leads to no directory"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(changes(&repository), [".github"]);
+    let bare = tempfile::tempdir().unwrap();
+    let path = bare.path().to_str().unwrap();
+    repository.git(&["clone", "--quiet", "--bare", ".", path]);
+    let before = std::fs::read_dir(bare.path()).unwrap().count();
+    let outcome = Conclave::new(bare.path(), &["init", "--yes"])
+        .run()
+        .await
+        .expect_code(2);
+    assert!(outcome.stderr.contains("is a bare repository"), "{}", outcome.stderr);
+    assert_eq!(std::fs::read_dir(bare.path()).unwrap().count(), before);
 
     let nowhere = Conclave::new(Path::new("/"), &["init", "--yes"])
         .run()

@@ -33,7 +33,7 @@ fn changes(repository: &Repository) -> String {
     repository.git(&["status", "--porcelain", "--untracked-files=all"])
 }
 
-const FORGE: &str = "Forge of this repository (gitlab or github) [gitlab]";
+const FORGE: &str = "Forge of this repository (gitlab or github):";
 const PROJECT: &str = "copy the job into this repository):";
 const IMAGE: &str = "Image with conclave, opencode, rg and git [";
 const BLOCK: &str = "Should significant concerns fail the job? [y/N]";

@@ -20,6 +20,7 @@ use crate::support::{Conclave, PROVIDER_KEY, Repository};
 
 on_both_runtimes! {
     a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account
+    what_the_job_says_stays_in_force_and_a_budget_that_is_lowered_ends_the_calls
 }
 
 /// Time that a test waits for what has to happen first.
@@ -181,7 +182,6 @@ async fn a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_th
 }
 
 /// On OpenCode: the change has to come before the panel is done, which is quicker on the native runtime than the service is asked.
-#[tokio::test]
 async fn what_the_job_says_stays_in_force_and_a_budget_that_is_lowered_ends_the_calls() {
     let (provider, repository) = (slow().await, repository());
     let service = Service::start(json!({"schema_version": 1, "revision": 1, "limits": {"sessions": 1}})).await;

@@ -60,6 +60,7 @@ mod shared_prompt;
 mod signals;
 mod telemetry;
 mod terminal;
+mod tight_limits;
 #[cfg(feature = "otlp")]
 mod tracing;
 mod wire;

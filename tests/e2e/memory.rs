@@ -104,7 +104,7 @@ async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_unt
         (&json!("dropped"), &json!("suppressed"))
     );
     assert!(
-        suppressed["reason"].as_str().unwrap().contains("in 2 merge requests"),
+        suppressed["reason"].as_str().unwrap().contains("in 2 changes"),
         "{suppressed:#}"
     );
     assert_eq!(review["verdict"], "approved");

@@ -352,7 +352,7 @@ async fn a_clean_small_change_costs_one_session_and_its_summary_is_in_the_projec
         (&json!("approved"), &Value::Null)
     );
     assert_eq!(review["coordinator"]["outcome"], "skipped");
-    let summary = "Die Prüfer haben in diesem Merge Request nichts gefunden, das zu ändern wäre. (generalist)";
+    let summary = "Die Prüfer haben hier nichts gefunden, das zu ändern wäre. (generalist)";
     assert_eq!(review["summary"], summary);
     assert!(pipeline.approved());
     assert!(

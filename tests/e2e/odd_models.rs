@@ -1,15 +1,21 @@
 //! Models and providers that do what none should: the review ends as it would without, on both runtimes.
 
-use conclave_scripted_provider::{Answer, Fault, Position};
-use serde_json::json;
+use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider, Stop};
+use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, Repository, provider};
+use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, provider};
 
 on_both_runtimes! {
     calls_that_are_wrong_a_hundred_at_once_or_more_than_a_context_cost_no_finding
     calls_without_end_end_and_nothing_is_approved
     ten_megabytes_of_text_end_and_nothing_is_approved
     a_stream_that_is_cut_inside_of_a_call_costs_no_finding
+    words_beside_an_empty_list_are_asked_about_once_and_a_report_among_them_never_approves
+    a_finding_over_two_blocks_of_text_is_read_whole_in_every_format
+    a_refusal_beside_an_empty_list_approves_in_no_format
+    a_stop_for_calls_without_one_is_asked_again_in_every_format
+    control_tokens_and_thinking_around_an_answer_cost_nothing
+    findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for
 }
 
 /// The one reviewer of the small change that is reviewed here.
@@ -110,4 +116,215 @@ async fn a_stream_that_is_cut_inside_of_a_call_costs_no_finding() {
         .map(|request| request.turn)
         .collect();
     assert_eq!(turns, [1, 1, 2], "it is asked again, and its call runs once");
+}
+
+/// An answer without findings.
+const NOTHING: &str = "<findings></findings>";
+
+/// The formats in which models are asked.
+const FORMATS: [&str; 3] = ["messages", "responses", "chat"];
+
+/// The review by models that speak this format.
+async fn reviewed_in(format: &str, provider: &ScriptedProvider, repository: &Repository) -> Outcome {
+    let job = Conclave::new(repository.path(), &["local", "main..feature"]);
+    let job = match format {
+        "messages" => job.anthropic(provider),
+        "responses" => job.openai(provider).env("CONCLAVE_OPENAI_API", "responses"),
+        _ => job
+            .env("CONCLAVE_COMPATIBLE_BASE_URL", format!("{}/v1", provider.url()))
+            .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+            .env("CONCLAVE_MODELS", "compatible/plain"),
+    };
+    let outcome = job.run().await;
+    let asked = provider.requests();
+    assert!(asked.iter().all(|request| request.path.ends_with(match format {
+        "messages" => "/messages",
+        "responses" => "/responses",
+        _ => "/chat/completions",
+    })));
+    outcome
+}
+
+/// The verdict, how the reviewer ended, and why it was asked once more.
+fn seen(outcome: &Outcome) -> (String, String, Value) {
+    let review = outcome.review();
+    let reports = review["reviewers"].as_array().unwrap();
+    let report = reports.iter().find(|report| report["name"] == REVIEWER).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (
+        text(&review["verdict"]),
+        text(&report["outcome"]),
+        report["repairs"].clone(),
+    )
+}
+
+/// The review of the flawed change in which the reviewer says these things, one after the other.
+async fn said(format: &str, answers: Vec<Answer>) -> (Outcome, ScriptedProvider) {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    provider.set_words(REVIEWER, answers);
+    (reviewed_in(format, &provider, &repository).await, provider)
+}
+
+async fn words_beside_an_empty_list_are_asked_about_once_and_a_report_among_them_never_approves() {
+    let beside = |words: &str| Answer::text(format!("{words}\n\n{NOTHING}"));
+    for (first, second, verdict, repairs) in [
+        ("I read src/users.py in full.", "", "approved", Value::Null),
+        (
+            "After reading src/users.py, I found no issues.",
+            "",
+            "approved",
+            Value::Null,
+        ),
+        (
+            "The query in src/users.py is parameterized.",
+            "The query in src/users.py is parameterized.",
+            "approved",
+            json!(["unreadable"]),
+        ),
+        ("Anyone can read all rows.", "", "approved", json!(["unreadable"])),
+        (
+            "src/users.py:5 concatenates its input.",
+            "src/users.py:5 concatenates its input.",
+            "inconclusive",
+            json!(["unreadable"]),
+        ),
+        (
+            "- **severity**: critical\n- **file**: src/users.py",
+            "",
+            "inconclusive",
+            json!(["unreadable"]),
+        ),
+    ] {
+        let (outcome, provider) = said("messages", vec![beside(first), beside(second)]).await;
+        let (seen_verdict, _, seen_repairs) = seen(&outcome);
+        assert_eq!((seen_verdict.as_str(), &seen_repairs), (verdict, &repairs), "{first}");
+        if repairs != Value::Null {
+            let requests = provider.requests();
+            let question = requests
+                .iter()
+                .rfind(|request| request.agent == REVIEWER)
+                .unwrap()
+                .text();
+            assert!(question.contains("which is it?"), "{question}");
+        }
+    }
+}
+
+async fn a_finding_over_two_blocks_of_text_is_read_whole_in_every_format() {
+    for format in FORMATS {
+        let line = "    return connection.execute(f\"SELECT * FROM users WHERE name = '{name}'\").fetchall()";
+        let file = Repository::flawed();
+        let source = std::fs::read_to_string(file.path().join("src/users.py")).unwrap();
+        let line = source.lines().find(|code| code.contains("SELECT")).unwrap_or(line);
+        let number = source.lines().position(|code| code == line).map_or(1, |at| at + 1);
+        let answer = format!(
+            "<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
+             <file>src/users.py</file>\n<line>{number}</line>\n<claim>Whoever calls this gets every row.</claim>\n\
+             <evidence>\n{line}\n</evidence>\n<scenario>Any call.</scenario>\n<checked>The callers.</checked>\n\
+             <confidence>0.95</confidence>\n</finding>\n</findings>"
+        );
+        let (one, two) = answer.split_at(answer.find("SELECT").unwrap());
+        let (outcome, provider) = said(format, vec![Answer::text(one).and_text(two)]).await;
+        let review = outcome.review();
+        assert_eq!(review["coverage"]["unproven"], Value::Null, "{format}");
+        assert_eq!(
+            review["findings"][0]["finding"]["severity"], "critical",
+            "{format}: {}",
+            outcome.stderr
+        );
+        assert_eq!(seen(&outcome).2, Value::Null, "{format}");
+        assert_eq!(provider.violations(), []);
+    }
+}
+
+async fn a_refusal_beside_an_empty_list_approves_in_no_format() {
+    let refusal = || Answer::text(NOTHING).with_stop(Stop::Declined);
+    for format in FORMATS {
+        let (outcome, provider) = said(format, vec![refusal(); 40]).await;
+        assert_eq!(seen(&outcome).0, "inconclusive", "{format}: {}", outcome.stdout);
+        assert_eq!(provider.violations(), []);
+        let (outcome, _) = said(format, vec![refusal(), Answer::text(NOTHING)]).await;
+        let (verdict, ended, repairs) = seen(&outcome);
+        assert_eq!((verdict.as_str(), ended.as_str()), ("approved", "ok"), "{format}");
+        assert_eq!(repairs, json!(["filtered"]), "{format}");
+    }
+}
+
+async fn a_stop_for_calls_without_one_is_asked_again_in_every_format() {
+    let stop = || Answer::text(NOTHING).with_stop(Stop::ToolUse);
+    // Responses has no such reason.
+    for format in ["messages", "chat"] {
+        let (outcome, _) = said(format, vec![stop(), Answer::text(NOTHING)]).await;
+        let (verdict, _, repairs) = seen(&outcome);
+        assert_eq!(
+            (verdict.as_str(), repairs),
+            ("approved", json!(["cut_off"])),
+            "{format}"
+        );
+        let (outcome, _) = said(format, vec![stop(), stop(), stop()]).await;
+        assert_eq!(seen(&outcome).0, "inconclusive", "{format}");
+    }
+}
+
+async fn control_tokens_and_thinking_around_an_answer_cost_nothing() {
+    for (before, behind) in [
+        (
+            "<think>src/users.py:5 could be a critical injection. It is not.</think>\n",
+            "<|im_end|>",
+        ),
+        ("Is it critical?\n</think>\n", "</s>"),
+        (
+            "<|channel|>analysis<|message|>critical?<|end|><|start|>assistant<|channel|>final<|message|>",
+            "<|return|>",
+        ),
+    ] {
+        let (outcome, _) = said("messages", vec![Answer::text(format!("{before}{NOTHING}{behind}"))]).await;
+        let (verdict, _, repairs) = seen(&outcome);
+        assert_eq!((verdict.as_str(), repairs), ("approved", Value::Null), "{before}");
+    }
+    let told = format!("<think>Hm.</think>A critical injection in src/users.py.\n{NOTHING}");
+    let (outcome, _) = said("messages", vec![Answer::text(told), Answer::text(NOTHING)]).await;
+    assert_eq!(seen(&outcome).0, "inconclusive");
+}
+
+async fn findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for() {
+    let finding = json!({"severity": "critical", "category": "sql-injection", "file": "src/users.py", "line": 5,
+        "claim": "Whoever calls this gets every row.", "evidence": "this is not in the file"});
+    for format in FORMATS {
+        for (arguments, verdict, repairs) in [
+            (json!({"findings": [finding]}), "approved", json!(["quotes"])),
+            (
+                json!({"report": "CRITICAL: src/users.py:5 concatenates its input."}),
+                "inconclusive",
+                json!(["unreadable"]),
+            ),
+            (
+                json!({"title": "Anyone can read all of the rows."}),
+                "approved",
+                json!(["unreadable"]),
+            ),
+            (json!({"findings": []}), "approved", Value::Null),
+        ] {
+            let (provider, repository) = (provider().await, Repository::flawed());
+            provider.set(REVIEWER, 1, Answer::call("report_finding", arguments.clone()));
+            for turn in 2..6 {
+                provider.set(REVIEWER, turn, Answer::text(NOTHING));
+            }
+            let outcome = reviewed_in(format, &provider, &repository).await;
+            let (seen_verdict, _, seen_repairs) = seen(&outcome);
+            let seen_verdict = (seen_verdict.as_str(), &seen_repairs);
+            assert_eq!(
+                seen_verdict,
+                (verdict, &repairs),
+                "{format} {arguments}: {}",
+                outcome.stderr
+            );
+            let unproven = &outcome.review()["coverage"]["unproven"];
+            assert_eq!(
+                *unproven != Value::Null,
+                repairs == json!(["quotes"]),
+                "{format} {arguments}"
+            );
+        }
+    }
 }

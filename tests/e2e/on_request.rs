@@ -13,6 +13,8 @@ on_both_runtimes! {
     a_prompt_that_cannot_be_used_is_named_and_the_rest_reviews
     a_stale_agents_md_is_shown_to_its_reviewer_and_found_by_its_own_sentence
     files_for_agents_that_their_reviewer_cannot_be_shown_are_named_where_it_is_asked
+    a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion
+    a_project_seats_tests_and_types_on_its_full_panel
 }
 
 /// Who was asked, each once.
@@ -72,7 +74,6 @@ async fn tests_come_besides_the_panel_and_the_review_is_whole() {
     assert_eq!(review["verdict"], "approved_with_comments");
 }
 
-#[tokio::test]
 async fn a_project_seats_tests_and_types_on_its_full_panel() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.write(
@@ -108,7 +109,6 @@ async fn a_project_seats_tests_and_types_on_its_full_panel() {
     assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
 }
 
-#[tokio::test]
 async fn a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.write("AGENTS.md", "# Agents\n\nFollow best practices.\nWrite clean code.\n");

@@ -16,6 +16,7 @@ on_both_runtimes! {
     a_flipped_switch_moves_a_running_panel_and_the_provider_gets_nothing_more
     a_spent_budget_ends_in_a_partial_review_and_never_in_a_dead_gate
     with_four_fifths_of_it_gone_an_optional_reviewer_does_not_start
+    a_provider_that_nobody_reaches_is_not_waited_for
 }
 
 const PRIMARY: &str = "claude-sonnet-5";
@@ -325,4 +326,21 @@ async fn with_four_fifths_of_it_gone_an_optional_reviewer_does_not_start() {
             .contains("of the budget of"),
         "{review:#}"
     );
+}
+
+/// Its circuits open as usual; but a model that was never there is not tried again after minutes.
+async fn a_provider_that_nobody_reaches_is_not_waited_for() {
+    let repository = Repository::flawed();
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+        .env("ANTHROPIC_API_KEY", PROVIDER_KEY)
+        .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+        .run()
+        .await
+        .expect_code(0);
+    assert_eq!(outcome.review()["verdict"], "inconclusive");
+    let told = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "no connection to the provider anthropic can be made";
+    assert_eq!(told.matches(said).count(), 1, "{told}");
+    assert!(told.contains("stands in for"), "every model has its attempts: {told}");
+    assert!(!told.contains("tried with one call"), "{told}");
 }

@@ -93,6 +93,76 @@ fn without(calls: &[i64], error: i32) {
     apply_filter(&program).unwrap();
 }
 
+/// The code under review need not be where the run is started, nor its objects where it is.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_repository_that_is_named_is_a_private_place_too() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(repository.path(), &link).unwrap();
+    let worktree = elsewhere.path().join("worktree");
+    repository.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        worktree.to_str().unwrap(),
+        "feature",
+    ]);
+    let objects = repository.path().join(".git");
+    for (named, opened) in [
+        (repository.path(), repository.path()),
+        (&link, repository.path()),
+        (repository.path(), &link),
+        (&worktree, &objects),
+    ] {
+        let programs = format!("{}:{}", opencode().display(), opened.display());
+        let job = |command: &[&str]| {
+            let arguments = [command, &["--repo", named.to_str().unwrap()]].concat();
+            let job = Conclave::new(elsewhere.path(), &arguments).anthropic(&provider);
+            job.env("CONCLAVE_SANDBOX_PROGRAMS", &programs)
+        };
+        let outcome = job(&["local", "main..feature"]).run().await.expect_code(0);
+        assert_eq!(level(&outcome), "partial", "{named:?} {opened:?}: {}", says(&outcome));
+        let place = opened.canonicalize().unwrap();
+        let open = format!("files below {}", place.display());
+        assert!(says(&outcome).contains(&open), "{}", says(&outcome));
+        job(&["local", "main..feature", "--require-sandbox"])
+            .run()
+            .await
+            .expect_code(6);
+        if opened != objects {
+            let doctor = job(&["doctor", "--json"]).run().await;
+            assert!(doctor.stdout.contains(&open), "{}", doctor.stdout);
+        }
+    }
+}
+
+/// Nothing of it needs a home that can be written, a namespace, or one file system.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_review_is_whole_without_a_home_namespaces_or_one_file_system() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    without(&[libc::SYS_unshare, libc::SYS_setns], libc::EPERM);
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let checkout = memory.path().join("checkout");
+    repository.git(&["clone", "--quiet", ".", checkout.to_str().unwrap()]);
+    for temporary in [None, Some(memory.path())] {
+        let arguments = ["local", "origin/main..origin/feature", "--require-sandbox"];
+        let mut job = Conclave::new(&checkout, &arguments).anthropic(&provider);
+        // Not even root can make a file there.
+        job = job.env("HOME", "/proc");
+        if let Some(place) = temporary {
+            job = job.env("TMPDIR", place);
+        }
+        let outcome = job.run().await.expect_code(0);
+        assert_eq!(level(&outcome), "enforced", "{}", says(&outcome));
+        assert_eq!(outcome.review()["verdict"], "significant_concerns");
+        assert_eq!(outcome.review()["coverage"]["gaps"], json!([]));
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn without_landlock_the_review_says_so_and_require_sandbox_refuses() {

@@ -25,6 +25,7 @@ on_both_runtimes! {
     a_termination_ends_everything
     a_cancelled_job_posts_what_is_known_and_tells_the_tracker
     a_signal_before_the_sessions_start_leaves_nothing_either
+    what_a_killed_run_has_left_goes_with_the_next_one
 }
 
 /// Returns how long everything may take after a signal: ten seconds, on a machine that does nothing else.
@@ -111,6 +112,36 @@ async fn a_termination_ends_everything() {
 #[tokio::test]
 async fn a_kill_takes_opencode_with_it() {
     stop_with(Signal::SIGKILL, None).await;
+}
+
+async fn what_a_killed_run_has_left_goes_with_the_next_one() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let temporary = tempfile::tempdir().unwrap();
+    provider.inject(Fault::hang());
+    let job = |arguments: &[&str]| {
+        let job = Conclave::new(repository.path(), arguments).anthropic(&provider);
+        job.env("TMPDIR", temporary.path())
+    };
+    let left = || {
+        let entries = std::fs::read_dir(temporary.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let (mut living, _home) = job(&["local", "main..feature"]).start();
+    assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+    let of_living = left();
+    let (mut killed, home) = job(&["local", "main..feature"]).start();
+    assert!(provider.wait_for_requests(2, PATIENCE).await, "a model is asked");
+    send(&killed, Signal::SIGKILL);
+    ends(&mut killed).await;
+    nothing_left_running(&home.path().join("run")).await;
+    assert_ne!(left(), of_living);
+    job(&["plan", "main..feature"]).run().await.expect_code(0);
+    assert_eq!(left(), of_living, "what belongs to a living run stays");
+    send(&living, Signal::SIGTERM);
+    assert_eq!(ends(&mut living).await.code(), Some(143));
+    assert!(left().is_empty(), "{:?}", left());
 }
 
 #[tokio::test]

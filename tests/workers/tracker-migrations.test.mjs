@@ -15,6 +15,8 @@ import {
   event,
   failback,
   finding,
+  metrics,
+  outcome,
   send,
   session,
   settled,
@@ -139,6 +141,79 @@ test('a database that the first version filled keeps everything, and its rollups
   } finally {
     await upgraded.dispose();
     await fresh.dispose();
+  }
+});
+
+test('a project that was stored in several spellings is one afterwards, with the sums of all', async () => {
+  const all = migrations('review-tracker');
+  const worker = await start('review-tracker', { vars, migrate: false });
+  const twin = await start('review-tracker', { vars });
+  try {
+    const database = await worker.mf.getD1Database('DB');
+    const today = await twin.mf.getD1Database('DB');
+    await applyMigrations(database, all.filter(({ name }) => name < '0008'));
+    // The same events, each sent under a name of its own here and under one name there.
+    const names = ['x/plain', 'group/shop', 'group/other-spelling', 'group/third-spelling'];
+    const spellings = { 'group/other-spelling': 'GROUP/shop', 'group/third-spelling': 'Group/Shop' };
+    const events = names.flatMap((project, index) =>
+      [started(), completed({ cost_usd: index + 1 }), finding(), session(), failback(), circuit(), breakGlass(), metrics(), outcome({ outcome: 'rejected', fingerprint: 'same' })].map((body) =>
+        event(body, { project, at: Date.now() - 3_600_000 }),
+      ),
+    );
+    await send(worker.url, 'i', events);
+    await send(twin.url, 'i', events.map((each) => ({ ...each, project: spellings[each.project] ?? each.project })));
+    const tables = (await database.prepare(`SELECT m.name, c.name AS column FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+      WHERE m.type = 'table' AND c.name IN ('project', 'grain') AND m.name NOT GLOB '_cf*'`).all()).results;
+    assert.ok(tables.length >= 15, JSON.stringify(tables));
+    await database.batch(
+      Object.entries(spellings).flatMap(([from, to]) =>
+        [...tables, { name: 'names', column: 'name' }].map(({ name, column }) => database.prepare(`UPDATE ${name} SET ${column} = ? WHERE ${column} = ?`).bind(to, from)),
+      ),
+    );
+    const memory = (project, outcome, fingerprint, at_ms, proven) =>
+      database
+        .prepare(`INSERT INTO memory (project, outcome, merge_request, fingerprint, category, path, at_ms, proven) VALUES (?, ?, 7, ?, 'c', 'p', ?, ?)`)
+        .bind(project, outcome, fingerprint, at_ms, proven);
+    const cleared = (project, fingerprint, at_ms) => database.prepare(`INSERT INTO memory_cleared VALUES (?, ?, ?, 'ada')`).bind(project, fingerprint, at_ms);
+    await database.batch([
+      memory('group/shop', 'rejected', 'twice', 5, 0),
+      memory('GROUP/shop', 'rejected', 'twice', 6, 1),
+      memory('Group/Shop', 'fixed', 'gone', 6, 1),
+      memory('group/shop', 'rejected', 'gone', 6, 1),
+      memory('x/plain', 'rejected', 'gone', 6, 1),
+      cleared('Group/Shop', 'gone', 6),
+      cleared('GROUP/shop', 'gone', 5),
+      cleared('Never/Heard', '', 9),
+    ]);
+    await applyMigrations(database, all);
+
+    const rows = async (one, sql) => (await one.prepare(sql).all()).results;
+    for (const [what, sql] of Object.entries({
+      ...COMPARED,
+      // The number of new merge requests stays what it was: each spelling had a first one.
+      daily_counts: COMPARED.daily_counts.replace("('reason', 'placement')", "('merge_request', 'mr_review')"),
+      daily_metrics: 'SELECT project, day, tier, name, n, total, largest FROM daily_metrics ORDER BY 1, 2, 3, 4',
+      daily_projects: 'SELECT * FROM daily_projects ORDER BY day, project, tier',
+      outcomes: 'SELECT project, event_id FROM outcomes ORDER BY 2',
+      events: 'SELECT project, id FROM events ORDER BY 2',
+      names: `SELECT name FROM names WHERE kind = 'project' ORDER BY 1`,
+    })) {
+      const [there, expected] = await Promise.all([rows(database, sql), rows(today, sql)]);
+      assert.ok(expected.length > 0, what);
+      assert.deepEqual(there, expected, what);
+    }
+    assert.deepEqual(await rows(database, `SELECT project, outcome, fingerprint, proven FROM memory WHERE merge_request = 7 AND path = 'p' ORDER BY 1, 2, 3`), [
+      { project: 'group/shop', outcome: 'fixed', fingerprint: 'gone', proven: 1 },
+      { project: 'group/shop', outcome: 'rejected', fingerprint: 'twice', proven: 1 },
+      { project: 'x/plain', outcome: 'rejected', fingerprint: 'gone', proven: 1 },
+    ]);
+    assert.deepEqual(await rows(database, 'SELECT project, fingerprint, at_ms FROM memory_cleared ORDER BY 1, 2'), [
+      { project: 'group/shop', fingerprint: 'gone', at_ms: 6 },
+      { project: 'never/heard', fingerprint: '', at_ms: 9 },
+    ]);
+  } finally {
+    await worker.dispose();
+    await twin.dispose();
   }
 });
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { client } from '../support/dashboard.mjs';
-import { dropped, event, outcome, outbox, settled, signed, started, uuid7 } from '../support/events.mjs';
+import { completed, dropped, event, finding, outcome, outbox, settled, signed, started, uuid7 } from '../support/events.mjs';
 import { startIssuer } from '../support/oidc-issuer.mjs';
 import { assertProblem } from '../support/problem.mjs';
 import { applyMigrations, migrations, start } from '../support/workerd.mjs';
@@ -70,6 +70,26 @@ async function remembered(fingerprint, project = PROJECT) {
 const stored = (each) => database.prepare('SELECT proven FROM outcomes WHERE event_id = ?').bind(each.id).first('proven');
 const job = (project = PROJECT, more = {}) => issuer.token({ project_path: project, ...more });
 
+describe('a run', () => {
+  const row = (run) => database.prepare('SELECT project, verdict, cost_usd, merge_request FROM runs WHERE run_id = ?').bind(run).first();
+  const figures = () => database.prepare(`SELECT sum(findings) AS findings FROM daily_findings`).first('findings');
+
+  test('belongs to the project that it began in: what others say of it counts nowhere', async () => {
+    const run = uuid7();
+    const own = (body) => event(body, { run, project: PROJECT });
+    const foreign = (body) => event(body, { run, project: 'tools/lint' });
+    const before = await figures();
+    await accepted([own(started())], { token: job() });
+    const forged = [started({ merge_request: 99 }), finding({ severity: 'critical' }), completed({ verdict: 'approved', cost_usd: 9000 })];
+    await accepted(forged.map(foreign), { token: 'bound' });
+    assert.deepEqual(await row(run), { project: PROJECT, verdict: null, cost_usd: null, merge_request: 7 });
+    await accepted([own(completed({ verdict: 'significant_concerns' }))], { token: job() });
+    await accepted(forged.map(foreign), { token: 'bound' });
+    assert.deepEqual(await row(run), { project: PROJECT, verdict: 'significant_concerns', cost_usd: 0.5, merge_request: 7 });
+    assert.equal(await figures(), before);
+  });
+});
+
 describe('what teaches the memory', () => {
   test('an ingest token alone: the figures count it, the memory does not', async () => {
     for (const token of ['plain', 'bound']) {
@@ -122,7 +142,7 @@ describe('what teaches the memory', () => {
     assert.equal(await remembered(each.event.fingerprint, own), true);
     assert.equal(await remembered(each.event.fingerprint), false);
 
-    const crossed = [rejection(), rejection({}, { project: own.toUpperCase() }), rejection({}, { project: `127.0.0.2:${PROJECT}` })];
+    const crossed = [rejection(), rejection({}, { project: `127.0.0.2:${PROJECT}` })];
     assert.equal((await post(crossed, { token: token() })).status, 422);
     assert.equal((await post([rejection({}, { project: own })], { token: job() })).status, 422, 'nor the other way round');
     const beside = rejection();
@@ -137,6 +157,49 @@ describe('what teaches the memory', () => {
     }
     const fork = github.token({ repository: 'mallory/shop' });
     await assertProblem(await post([rejection()], { token: fork }), 403, 'forbidden');
+  });
+
+  test('a project has one name, whether a job, a bound token or a person spells it', async () => {
+    const spellings = [PROJECT, PROJECT.toUpperCase(), 'Group/Shop', 'gROUP/sHOP'];
+    for (const sent of spellings) {
+      const cases = [
+        [{ token: job(PROJECT) }, (each) => each, { accepted: 1, rejected: [] }],
+        [{ token: job('Group/Shop') }, (each) => each, { accepted: 1, rejected: [] }],
+        [{ token: 'bound', job: job('Group/Shop') }, (each) => each, { accepted: 1, rejected: [] }],
+        // A signature is over the spelling that was sent.
+        [{ token: 'bound' }, (each) => signed(each, SECRET), { accepted: 1, rejected: [] }],
+        [{ token: 'bound' }, (each) => each, { accepted: 1, rejected: [], unproven: 1 }],
+      ];
+      for (const [how, change, expected] of cases) {
+        const each = change(rejection({}, { project: sent }));
+        assert.deepEqual(await accepted([each], how), expected, sent);
+        for (const asked of spellings) {
+          assert.equal(await remembered(each.event.fingerprint, asked), !expected.unproven, `${sent} as ${asked}`);
+        }
+      }
+    }
+    for (const asked of spellings) {
+      for (const how of [{ token: job('Group/Shop') }, { token: 'bound' }]) {
+        assert.equal((await (await ask(asked, how)).json()).project, PROJECT);
+      }
+    }
+    const repository = rejection({}, { project: '127.0.0.1:Group/Shop' });
+    assert.deepEqual(await accepted([repository], { token: github.token({ repository: 'GROUP/shop' }) }), { accepted: 1, rejected: [] });
+    assert.equal(await remembered(repository.event.fingerprint, `127.0.0.1:${PROJECT}`), true);
+    for (const table of ['names', 'events', 'runs', 'outcomes', 'memory', 'daily_counts', 'daily_projects', 'bins', 'hot_files']) {
+      const column = table === 'names' ? 'name' : 'project';
+      const { n } = await database.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${column} <> lower(${column}) AND ${column} LIKE '%/%'`).first();
+      assert.equal(n, 0, table);
+    }
+    const site = client(tracker.url);
+    const cookie = await site.logIn('people');
+    const [plain, typed] = await Promise.all(spellings.slice(0, 2).map((project) => site.text(`/?project=${encodeURIComponent(project)}`, cookie)));
+    const figures = (html) => [...html.matchAll(/<dd><strong>([^<]+)/g)].map(([, figure]) => figure);
+    assert.ok(figures(plain).length > 0);
+    assert.deepEqual(figures(typed), figures(plain), 'a person may type it in any case');
+    const gone = await fetch(`${tracker.url}/v1/memory?project=GROUP%2Fshop`, { method: 'DELETE', headers: { authorization: 'Bearer operator' } });
+    assert.ok((await gone.json()).findings > 0);
+    assert.deepEqual((await (await ask(PROJECT, { token: 'operator' })).json()).rejected, []);
   });
 
   test('a signature of the installation, over the whole event and nothing else', async () => {
@@ -352,10 +415,12 @@ describe('how much a token may send', () => {
     try {
       await early(86_400_000, 30_000);
       const own = { token: job('a/app'), url: worker.url };
-      for (const project of ['A/app', 'a/App', 'A/APP', 'a/app ', 'a/app/', 'a//app', 'a/app2']) {
+      for (const project of ['a/app ', 'a/app/', 'a//app', 'a/app2', 'á/app']) {
         assert.equal((await post(many(1, project), own)).status, 422, project);
       }
-      assert.equal((await post(many(1, 'a/app'), own)).status, 202);
+      for (const project of ['a/app', 'A/app', 'a/App', 'A/APP']) {
+        assert.equal((await post(many(1, project), own)).status, 202, project);
+      }
       assert.equal((await post(many(1, 'b/b'), { token: job('b/b'), url: worker.url })).status, 202, 'there is room for others');
     } finally {
       await worker.dispose();

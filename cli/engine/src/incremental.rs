@@ -29,6 +29,7 @@ mod scope;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod texts;
+mod unlisted;
 mod unproven;
 
 pub use anchors::{AnchorPlace, Lines};
@@ -40,7 +41,9 @@ pub use instructions::Instructions;
 pub use moved::MovedCode;
 pub use reconcile::{ReconcileInput, Reconciled, reconcile};
 pub use refuted::still_refuted;
-pub use reply::{ReplyIntent, asks, intent};
+pub use reply::{ReplyIntent, asks, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
+pub(crate) use unlisted::hold as unlisted_hold;
+pub use unlisted::still_unlisted;
 pub use unproven::{Identities, still_unproven};
 pub(crate) use unproven::{joined, remember_unproven};

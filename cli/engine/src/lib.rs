@@ -8,6 +8,7 @@ pub mod incremental;
 pub mod judge;
 pub mod language;
 pub mod lock_files;
+pub mod look_alike;
 pub mod memory;
 pub mod panel;
 pub mod pipeline;

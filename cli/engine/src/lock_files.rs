@@ -102,6 +102,10 @@ pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>,
     Ok(compare::compare(&compare::Change {
         path,
         usual: usual_registries(format),
+        is_npm: matches!(
+            format,
+            LockFormat::Bun | LockFormat::Npm | LockFormat::Pnpm | LockFormat::Yarn
+        ),
         base: before.as_ref(),
         base_text: base.unwrap_or_default(),
         head: &head,

@@ -847,3 +847,100 @@ fn every_format_tells_a_hash_that_changes_under_its_version() {
         assert_eq!(found[0].1, line, "{path}: the line that shows it");
     }
 }
+
+/// The findings where one text of the base is another one at head.
+fn after(path: &str, base: &str, from: &str, to: &str) -> Vec<(String, u32)> {
+    assert!(base.contains(from), "{from}");
+    found(path, Some(base), &base.replace(from, to))
+}
+
+fn one(category: &str, line: u32) -> Vec<(String, u32)> {
+    vec![(category.to_owned(), line)]
+}
+
+#[test]
+fn a_package_that_loses_its_source_is_found() {
+    let cargo = "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n\n[[package]]\nname = \"rand\"\nversion = \"0.9.0\"\n\
+                 source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aa\"\n";
+    let source = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    assert_eq!(
+        after("Cargo.lock", cargo, &format!("{source}checksum = \"aa\"\n"), ""),
+        one("registry", 8)
+    );
+    assert_eq!(after("Cargo.lock", cargo, source, ""), one("registry", 8));
+    assert_eq!(after("Cargo.lock", cargo, "0.9.0", "0.9.1"), [], "another version");
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/left-pad": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz", "integrity": "sha512-A"},
+  "node_modules/own": {"resolved": "packages/own", "link": true}
+}}
+"#;
+    let resolved = r#""resolved": "https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz", "integrity": "sha512-A""#;
+    for local in [
+        r#""inBundle": true"#,
+        r#""resolved": "packages/left-pad", "link": true"#,
+        r#""resolved": "file:a.tgz""#,
+    ] {
+        assert_eq!(
+            after("package-lock.json", npm, resolved, local),
+            one("registry", 2),
+            "{local}"
+        );
+    }
+    assert_eq!(
+        after("package-lock.json", npm, "packages/own", "packages/other"),
+        one("registry", 3)
+    );
+}
+
+#[test]
+fn a_name_or_a_version_that_is_not_the_tarballs_is_found() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/left-pad": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz", "integrity": "sha512-A"},
+  "node_modules/@a/b": {"version": "2.0.0+x", "resolved": "https://npm.example/@a/b/-/@a/b-2.0.0.tgz", "integrity": "sha512-B"}
+}}
+"#;
+    let path = "package-lock.json";
+    for (from, to) in [
+        ("node_modules/left-pad", "node_modules/leftpad"),
+        (r#""version": "1.0.0""#, r#""version": "1.0.1""#),
+        ("left-pad-1.0.0.tgz\"", "right-pad-1.0.0.tgz\""),
+    ] {
+        let found = after(path, npm, from, to);
+        assert!(matches!(&found[..], [(_, 2)]), "{from} to {to}: {found:?}");
+    }
+    assert_eq!(after(path, npm, "1.0.0", "1.0.1"), [], "another version");
+    let yarn = "# yarn lockfile v1\n\nleft-pad@^1.0.0:\n  version \"1.0.0\"\n  resolved \"https://registry.yarnpkg.com/left-pad/-/left-pad-1.0.0.tgz#aa\"\n  \
+                integrity sha512-A\n";
+    assert_eq!(after("yarn.lock", yarn, "\nleft-pad@", "\nleftpad@"), one("source", 5));
+}
+
+#[test]
+fn one_of_two_places_that_loses_its_hash_is_found() {
+    let entry = |path: &str, hash: &str| {
+        format!(
+            "\"{path}\": {{\"version\": \"1.0.0\", \"resolved\": \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\"{hash}}}"
+        )
+    };
+    let file = |first: &str, second: &str| {
+        let (first, second) = (
+            entry("node_modules/a", first),
+            entry("node_modules/x/node_modules/a", second),
+        );
+        format!("{{\"lockfileVersion\": 3, \"packages\": {{\n{first},\n{second}\n}}}}\n")
+    };
+    let hash = ", \"integrity\": \"sha512-A\"";
+    assert_eq!(found("package-lock.json", Some(&file(hash, "")), &file(hash, "")), []);
+    let found = found("package-lock.json", Some(&file(hash, "")), &file("", ""));
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn a_package_of_pipenv_that_is_from_another_index_is_found() {
+    let pipfile = r#"{"_meta": {"sources": [
+  {"name": "pypi", "url": "https://pypi.org/simple"},
+  {"name": "own", "url": "https://pypi.example/simple"}]},
+ "default": {"requests": {"hashes": ["sha256:a"], "index": "pypi", "version": "==2.0"}}, "develop": {}}
+"#;
+    let found = after("Pipfile.lock", pipfile, "\"index\": \"pypi\"", "\"index\": \"own\"");
+    assert_eq!(found.len(), 1, "{found:?}");
+}

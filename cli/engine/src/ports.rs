@@ -16,7 +16,7 @@ pub use forge::{
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
     AgentRuntime, EarlierMessage, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId,
-    SessionPrompt,
+    SessionPrompt, StrayCall, WORKSPACE_TOOLS, text_of_blocks,
 };
 pub use source::SourceTree;
 pub use stop::{StopSignal, stop_channel};
@@ -53,6 +53,10 @@ pub trait UsageLedger: Send + Sync {
     }
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
+    /// Calls of tools that no reviewer has, as the models of this session made them, whatever the runtime made of them.
+    fn stray_calls(&self, _session: &SessionId) -> Vec<StrayCall> {
+        Vec::new()
+    }
     /// Sets the effort of a session's models. Without it they are asked as the runtime asks them.
     fn set_effort(&self, _session: &SessionId, _effort: Effort) {}
 }

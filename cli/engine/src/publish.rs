@@ -24,7 +24,7 @@ mod withdrawal;
 
 pub use bot::{BotIdentity, OwnThread};
 pub use break_glass::{BreakGlass, BreakGlassPolicy, BreakGlassWord, break_glass_words, skipped_text};
-pub use conversation::{Account, Conversation, Note, Thread};
+pub use conversation::{Account, Conversation, Edited, Note, Thread};
 pub use inline::{NoteForm, Openings, Place, Shown, ThreadDraft, plan_openings};
 pub use marker::{Marker, Signer, installation_secret, text_hash};
 pub use meanwhile::{OrderUnknown, OtherRuns};

@@ -3,6 +3,7 @@
 mod models;
 mod parse;
 mod problem;
+mod protection;
 mod reader;
 mod reviewers;
 mod schema;

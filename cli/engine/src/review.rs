@@ -1,5 +1,6 @@
 //! The data of a review: what `review.json` holds, and what the stages of a run hand to each other. No logic above accessors.
 
+mod accepted;
 mod anchor;
 mod approval_hold;
 mod carry_over;
@@ -26,10 +27,11 @@ mod thread;
 mod unproven;
 mod workspace;
 
+pub use accepted::AcceptedFinding;
 pub use anchor::{Anchor, AnchorState, Squeezed};
 pub use approval_hold::{ApprovalHold, HoldCause};
 pub(crate) use carry_over::MAX_CLAIM;
-pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, ReviewedFiles};
+pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, ReviewedFiles, Unlisted};
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
 pub use cost::Cost;
 pub use coverage::{Coverage, CutFile, EarlierFiles, SandboxReport};
@@ -132,6 +134,9 @@ pub struct Review {
     /// Findings of earlier reviews that were settled since the last one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<SettledFinding>,
+    /// Serious findings of earlier reviews that do not stand because people have accepted them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<AcceptedFinding>,
     /// The answer to a light-hearted question of a person, at most once in a merge request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,

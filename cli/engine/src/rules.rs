@@ -257,6 +257,8 @@ pub struct AppliedRules {
     pub warnings: Vec<String>,
     /// Rules that are configured and could not be had at all, in words: what they ask for was not reviewed.
     pub gaps: Vec<String>,
+    /// The places of rules that are left out because they cannot be read, as `file:line`: the bot does not approve without them.
+    pub left_out: Vec<String>,
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 
 mod characters;
 mod encoding;
-mod identifiers;
 mod surroundings;
 
 use std::collections::BTreeMap;
@@ -22,10 +21,12 @@ use conclave_shared::{
 
 use self::{
     characters::{Trick, named, trick},
-    identifiers::{Known, is_disguised_whole, is_mixed, words},
     surroundings::{Surroundings, surroundings},
 };
-use crate::review::{ApprovalHold, HoldCause};
+use crate::{
+    look_alike::{Known, is_disguised_whole, is_look_alike, is_mixed, named_letter, words},
+    review::{ApprovalHold, HoldCause},
+};
 
 /// The category of these findings.
 const CATEGORY: &str = "trojan-source";
@@ -68,10 +69,12 @@ fn is_plain(patch: &[u8]) -> bool {
     patch.is_ascii() && !memchr::memchr_iter(b'\r', patch).any(lone) && !patch.iter().any(control)
 }
 
-/// Returns whether the path of a file holds characters that show another one.
+/// Returns whether the path of a file holds characters that show another one: invisible ones, and letters of other
+/// scripts that look like Latin ones.
 pub fn is_disguised_path(path: &str) -> bool {
     let characters: Vec<char> = path.chars().collect();
     (0..characters.len()).any(|at| trick(&characters, at, false).is_some())
+        || words(&characters).any(|(_, word)| is_look_alike(&word))
 }
 
 /// Checks the added lines of a file's patch, as git wrote it. The findings have no ids yet.
@@ -161,10 +164,6 @@ pub fn hold(findings: &[Finding], disguised_paths: &[String]) -> Option<Approval
         .map(|finding| format!("{}:{}", finding.file, finding.line))
         .chain(disguised_paths.iter().cloned());
     Some(ApprovalHold::new(HoldCause::TrojanSource, reason).at(places))
-}
-
-fn named_letter(letter: char) -> String {
-    format!("U+{:04X}", u32::from(letter))
 }
 
 /// The lines of a patch at head: the number, whether it is added, and the code.

@@ -169,10 +169,29 @@ fn an_encoding_in_which_ascii_means_something_else_is_critical() {
 
 #[test]
 fn the_name_of_a_file_can_show_another_one() {
-    for path in ["src/\u{202e}yp.txt", "src/a\u{200b}.py", "src/\u{1b}[2Kb.py"] {
+    for path in [
+        "src/\u{202e}yp.txt",
+        "src/a\u{200b}.py",
+        "src/\u{1b}[2Kb.py",
+        "src/\u{43e}rders.py",
+        "src/\u{430}\u{440}\u{435}.py",
+        "src/\u{1d5c6}ain.py",
+        "src/\u{1d5c6}\u{1d5ba}\u{1d5c2}\u{1d5c7}.py",
+        "src/\u{ff4d}ain.py",
+        "\u{fb01}le.py",
+        ".gitl\u{430}b-ci.yml",
+    ] {
         assert!(is_disguised_path(path), "{path:?}");
     }
-    for path in ["src/a.py", "docs/שלום.md", "assets/👨\u{200d}👩\u{200d}👧.png"] {
+    for path in [
+        "src/a.py",
+        "docs/שלום.md",
+        "assets/👨\u{200d}👩\u{200d}👧.png",
+        "docs/Привет.md",
+        "docs/naïve_Übung.md",
+        "docs/函数.md",
+        "docs/λόγος.md",
+    ] {
         assert!(!is_disguised_path(path), "{path:?}");
     }
 }

@@ -114,6 +114,9 @@ pub trait ReviewStateApi: Debug + Send + Sync {
     /// Reads our approval.
     async fn approval(&self, bot: u64) -> Result<Approval, ApiError>;
 
+    /// Returns whether an approval of ours was given to this version, whatever became of it. It is asked where none stands.
+    async fn was_approved(&self, bot: u64, version: &Version) -> Result<bool, ApiError>;
+
     /// Approves the commit and no other, also where an approval `stands` already: it may stand for an older one. Returns a refusal in
     /// words; an error means that an approval may stand that should not.
     async fn approve(&self, head: &str, stands: bool) -> Result<Option<String>, ApiError>;

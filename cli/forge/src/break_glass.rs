@@ -2,10 +2,8 @@
 
 use conclave_engine::{
     ports::{AppliedState, PublishOutcome, SettingsWatch},
-    publish::{
-        BreakGlass, BreakGlassPolicy, BreakGlassWord, Summary, SummaryState, break_glass_words, skipped_text, text_hash,
-    },
-    review::{ReviewMode, ReviewState},
+    publish::{BreakGlass, BreakGlassPolicy, BreakGlassWord, Summary, break_glass_words, skipped_text, text_hash},
+    review::{HoldCause, ReviewMode, ReviewState},
     untrusted::escape,
 };
 
@@ -30,10 +28,10 @@ impl Publisher {
         for (note, word) in break_glass_words(&change.conversation) {
             let Some(user) = &note.author else { continue };
             let is_on = word == BreakGlassWord::On;
-            if is_on && note.edited {
+            if is_on && note.may_be_anothers() {
                 tracing::warn!(
                     note = note.id,
-                    "`break glass` in a comment that was edited does not count"
+                    "`break glass` in a comment that another person may have edited does not count"
                 );
                 continue;
             }
@@ -67,7 +65,8 @@ impl Publisher {
         let (bot, traits) = (&change.bot, api.traits());
         let mut conversation =
             LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
-        let state: SummaryState = bot.last_state(&conversation).unwrap_or_default();
+        let known = bot.last_state(&conversation);
+        let state = known.clone().unwrap_or_default();
         let requested = state.requested_changes;
         let link = |note: u64| {
             let url = change.subject.web_url.as_ref()?;
@@ -84,6 +83,7 @@ impl Publisher {
         summary.carry_over = bot.remembered(&conversation);
         let approves = mode != ReviewMode::Comment;
         summary.state.requested_changes = requested && !approves;
+        summary.state.dismissed.clone_from(&state.dismissed);
         let note = summary::post(api, bot, &summary, &mut conversation).await?;
         let mut outcome = PublishOutcome {
             url: note.and_then(link),
@@ -105,16 +105,23 @@ impl Publisher {
             base: &change.version.base,
             settings,
         };
-        let hold = watched.changed(api).await?;
         let approval = api.approval(bot.account).await?;
+        let hold = match self.dismissed(&change, known.as_ref(), &approval).await? {
+            None => watched.changed(api).await?,
+            dismissed => dismissed,
+        };
         let is_stopped = self.asked_to_end().is_some();
         if let Some(hold) = hold {
             self.withdraw_standing(approval.stands).await?;
             outcome.warnings.push(format!("not approved: {}", hold.reason));
-            let reason = escape(&hold.reason);
-            let text = format!("{text}\n\n> **Target branch:** {reason} The bot does not approve.");
+            let (title, reason) = (hold.cause.title(), escape(&hold.reason));
+            let text = format!("{text}\n\n> **{title}:** {reason} The bot does not approve.");
             let conclusion = text_hash(&format!("break glass {} approves nothing", glass.note));
             summary = summary.with_text(&text, conclusion, traits.form.max_summary);
+            summary.state.dismissed = match hold.cause {
+                HoldCause::Dismissed => Some(change.version.head.clone()),
+                _ => state.dismissed,
+            };
         } else if is_stopped {
             outcome.warnings.push("not approved: the run was stopped".to_owned());
         } else if approval.is_for(&change.version, None) && !requested {

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
-    publish::{BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
+    publish::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
     review::{
-        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, Reply, ReviewSubject,
-        ThreadState,
+        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, HoldCause, Reply,
+        ReviewSubject, ThreadState,
     },
+    untrusted::Untrusted,
 };
 use secrecy::SecretString;
 
@@ -30,7 +31,7 @@ pub struct Change {
     /// The number of the account that opened it.
     pub author: Option<u64>,
     /// Why the bot will not approve, as far as that is known before the review.
-    pub hold: Option<ApprovalHold>,
+    pub holds: Vec<ApprovalHold>,
     pub(crate) bot: BotIdentity,
     /// The version that is reviewed.
     pub(crate) version: Version,
@@ -73,6 +74,10 @@ impl Change {
         let mut roles = Roles::new(api, &bot, author, &conversation);
         let carry_over: CarryOver = bot.remembered(&conversation).unwrap_or_default();
         subject.existing_findings = existing_findings(&mut roles, &bot, &conversation, &carry_over).await;
+        let state = bot.last_state(&conversation);
+        let dismissed = state
+            .filter(|state| is_dismissed(state, &version.head))
+            .map(|_| dismissal());
         let unknown = || {
             let (forge, branch) = (api.traits().name, &target.branch);
             hold(format!(
@@ -85,7 +90,13 @@ impl Change {
             carry_over,
             aside_open: !bot.has_aside(&conversation),
             author,
-            hold: target.tip.is_none().then(unknown),
+            holds: target
+                .tip
+                .is_none()
+                .then(unknown)
+                .into_iter()
+                .chain(dismissed)
+                .collect(),
             bot,
             version,
             target,
@@ -118,17 +129,34 @@ impl Change {
     }
 }
 
+/// Returns whether a person has dismissed our review of this commit, as our note remembers.
+pub(crate) fn is_dismissed(state: &SummaryState, head: &str) -> bool {
+    state.dismissed.as_deref() == Some(head)
+}
+
+/// The reason not to approve a commit whose review a person has dismissed.
+pub(crate) fn dismissal() -> ApprovalHold {
+    ApprovalHold::new(
+        HoldCause::Dismissed,
+        "A person has dismissed the bot's review of this commit, so the bot does not approve it again; a newer commit is another matter.",
+    )
+}
+
 fn comment(note: &Note) -> Comment {
     Comment {
         author: author(note),
         body: note.text.as_str().into(),
         order: note.order,
+        by_program: note.author.as_ref().is_some_and(|author| author.is_bot == Some(true)),
     }
 }
 
-fn author(note: &Note) -> conclave_engine::untrusted::Untrusted {
-    let author = note.author.as_ref().map(|author| author.name.as_str());
-    author.unwrap_or_default().into()
+fn author(note: &Note) -> Untrusted {
+    name(note.author.as_ref())
+}
+
+fn name(account: Option<&Account>) -> Untrusted {
+    account.map(|account| account.name.as_str()).unwrap_or_default().into()
 }
 
 /// Our threads that show findings, oldest first, with what people answered.
@@ -146,7 +174,7 @@ async fn existing_findings(
                 author: author(note),
                 body: note.shown_text().into(),
                 role: roles.at_least(note.author.as_ref()).await,
-                edited: note.edited,
+                edited: note.may_be_anothers(),
             });
         }
         let remembered = carry_over.find(&own.record.fingerprint);
@@ -174,6 +202,7 @@ async fn existing_findings(
             record: bot.last_record(&own),
             thread: Some(own.thread.id.clone()),
             state,
+            resolved_by: name(own.thread.resolved_by.as_ref()),
             replies,
             anchor: AnchorState::Unknown,
             code: String::new(),

@@ -1,10 +1,10 @@
 //! Commands that people give in comments: a first line `/conclave review`, and nothing else in that line.
 //!
 //! Nothing of the event that reports a comment is believed but its number: the comment is looked up on the merge request, the right
-//! of its writer is asked of the forge, and a comment that was edited asks for nothing, because another person may have done that.
+//! of its writer is asked of the forge, and a comment that was edited, by whomever, asks for nothing: a command is what was posted.
 
 use conclave_engine::{
-    publish::{Marker, dismissal_summary},
+    publish::{Edited, Marker, dismissal_summary},
     review::AuthorRole,
     untrusted::{OwnWords, code_span},
 };
@@ -131,7 +131,7 @@ impl Publisher {
         let Some(command) = read(&found.text) else {
             return nothing(format!("the comment does not begin with `{PREFIX}`"));
         };
-        if found.edited {
+        if found.edited != Edited::No {
             return nothing("the comment was edited: write a new one".to_owned());
         }
         let mut roles = Roles::new(self.api.as_ref(), &change.bot, change.author, &change.conversation);
@@ -208,7 +208,8 @@ impl Publisher {
                 format!("The bot's request for changes could not be taken back; {advice}"),
             ),
         };
-        let note = dismissal_summary(bot, &conversation, user, stays, api.traits().form.max_summary);
+        let dismissed = (user, change.version.head.as_str());
+        let note = dismissal_summary(bot, &conversation, dismissed, stays, api.traits().form.max_summary);
         summary::post(api, bot, &note, &mut conversation).await?;
         Ok(Some(said))
     }

@@ -9,6 +9,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use crate::{
     ApiError, ApiErrorKind, Approval, Change, MergeRequestState, Publisher,
+    change::{dismissal, is_dismissed},
     conversation::LiveConversation,
     meanwhile::CurrentReview,
     openings::{self, BesideLines},
@@ -22,7 +23,7 @@ use conclave_engine::{
     diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome},
     publish::{Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
-    review::{JudgedFinding, Meanwhile, Review, ReviewState},
+    review::{HoldCause, JudgedFinding, Meanwhile, Review, ReviewState},
 };
 
 #[async_trait]
@@ -42,6 +43,10 @@ impl Forge for Publisher {
 
     fn was_denied(&self) -> bool {
         self.denied.load(Ordering::Relaxed)
+    }
+
+    fn has_written(&self) -> bool {
+        self.api.http().has_written()
     }
 
     async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError> {
@@ -131,6 +136,19 @@ impl Posting<'_> {
             base: &change.version.base,
             settings: self.publication.settings_watch,
         };
+        let is_known = review
+            .approval_holds
+            .iter()
+            .any(|hold| hold.cause == HoldCause::Dismissed);
+        if !is_known
+            && self
+                .state
+                .as_ref()
+                .is_some_and(|state| is_dismissed(state, &review.head_sha))
+        {
+            review.approval_holds.push(dismissal());
+            current.withhold(Some(dismissal()));
+        }
         let wanted = ReviewState::of(&review, self.publication.settings.mode);
         let requested = change.is_requested(now, &conversation);
         let lifts = review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(now).is_none();
@@ -181,7 +199,9 @@ impl Posting<'_> {
             let approves = wanted == ReviewState::Approved && hold.is_none() && meanwhile.is_empty();
             review.approval_holds.extend(hold.clone());
             review.add_meanwhile(&meanwhile);
-            current.withhold(hold);
+            if hold.is_some() {
+                current.withhold(hold);
+            }
             current.add(meanwhile);
             conversation.read_on().await?;
             let corrected = self.summary(&review, spent_micros, stands, approves);
@@ -217,6 +237,10 @@ impl Posting<'_> {
                 entry.posted = link.or(entry.posted.take());
             }
         }
+        if self.changed.owes_answer {
+            // The next review asks again.
+            review.carry_over.heard = self.change.carry_over.heard;
+        }
         review.carry_over.posted(self.beside.shown.keys());
         // A thread that was to be resolved and is not must not look as if a person had opened it again.
         let resolving = review.threads.iter().filter(|action| action.change.resolves());
@@ -245,6 +269,15 @@ impl Posting<'_> {
         summary.spent_micros = spent_micros;
         summary.must_be_written = self.publication.review.cost_usd > 0.0 && self.publication.settings.remember_cost;
         summary.state.requested_changes = requested_changes;
+        let is_dismissed = review
+            .approval_holds
+            .iter()
+            .any(|hold| hold.cause == HoldCause::Dismissed);
+        summary.state.dismissed = if is_dismissed {
+            Some(review.head_sha.clone())
+        } else {
+            self.state.as_ref().and_then(|state| state.dismissed.clone())
+        };
         summary.state.approved_for = approves.then(|| self.change.target.branch.clone());
         summary
     }

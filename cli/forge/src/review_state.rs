@@ -11,6 +11,7 @@ use conclave_engine::{
 
 use crate::{
     ApiError, Approval, Change, Lifecycle, Lifted, MergeRequestState, Publisher, RequestShown,
+    change::{dismissal, is_dismissed},
     conversation::Attempts,
     meanwhile::{CurrentReview, Sight},
     target::Watched,
@@ -18,7 +19,7 @@ use crate::{
 
 /// Why a review that would approve leaves an earlier block as it is.
 const BLOCK_STANDS: &str =
-    "An earlier review requested changes, and this one was not judged or not finished, so that request stays.";
+    "An earlier review requested changes, and this one was not judged or not finished, so it settles nothing.";
 
 /// A run that sets the state.
 #[derive(Debug)]
@@ -131,6 +132,8 @@ impl Run<'_> {
     async fn approve(mut self) -> Result<Applied, ApiError> {
         let hold = if self.requested && !self.lifts {
             Some(ApprovalHold::new(HoldCause::BlockStands, BLOCK_STANDS))
+        } else if let Some(dismissed) = self.dismissed_now().await? {
+            Some(dismissed)
         } else {
             self.watched.changed(self.publisher.api.as_ref()).await?
         };
@@ -138,13 +141,13 @@ impl Run<'_> {
             self.notes.warnings.push(format!("not approved: {}", hold.reason));
             self.notes.hold = Some(hold);
             let approved = self.withdraw_approval().await?;
-            let shown = self.shown(approved);
+            let shown = self.shown(approved).await?;
             return Ok(self.end(shown, approved));
         }
         let sight = self.current.look(self.publisher.asked_to_end()).await?;
         if !sight.meanwhile.is_empty() {
             let approved = self.withdraw_approval().await?;
-            return Ok(self.overtaken(sight, approved));
+            return self.overtaken(sight, approved).await;
         }
         if self.approval.is_for(&self.change.version, None) && !self.requested {
             return Ok(self.end(ReviewState::Approved, true));
@@ -173,17 +176,17 @@ impl Run<'_> {
         if requested || sight.requested {
             self.request().await;
         }
-        Ok(self.overtaken(sight, approved))
+        self.overtaken(sight, approved).await
     }
 
     /// The end of a run that would approve and has seen at the last moment that it must not.
-    fn overtaken(mut self, sight: Sight, approved: bool) -> Applied {
+    async fn overtaken(mut self, sight: Sight, approved: bool) -> Result<Applied, ApiError> {
         let warning = format!("not approved: {}", sight.meanwhile.describe());
         self.notes.warnings.push(warning);
         self.requested |= sight.requested;
         self.notes.meanwhile = sight.meanwhile;
-        let shown = self.shown(approved);
-        self.end(shown, approved)
+        let shown = self.shown(approved).await?;
+        Ok(self.end(shown, approved))
     }
 
     async fn neither(mut self) -> Result<Applied, ApiError> {
@@ -196,6 +199,11 @@ impl Run<'_> {
     async fn request_changes(mut self) -> Result<Applied, ApiError> {
         let approved = self.withdraw_approval().await?;
         // A person who has taken our request back knows this review; only another one is worth asking again.
+        if !self.is_news && !self.requested && self.is_dismissed() {
+            let warning = "no changes requested: a person has dismissed the bot's review of this commit, and this one says the same";
+            self.notes.warnings.push(warning.to_owned());
+            return Ok(self.end(ReviewState::None, approved));
+        }
         if (!self.requested || self.is_news) && !self.request().await {
             return Ok(self.end(ReviewState::None, approved));
         }
@@ -241,12 +249,25 @@ impl Run<'_> {
     }
 
     /// The state that is shown where nothing was done about a request for changes.
-    const fn shown(&self, approved: bool) -> ReviewState {
-        match (approved, self.requested) {
-            (true, _) => ReviewState::Approved,
-            (false, true) => ReviewState::RequestedChanges,
-            (false, false) => ReviewState::None,
-        }
+    async fn shown(&self, approved: bool) -> Result<ReviewState, ApiError> {
+        Ok(if approved {
+            ReviewState::Approved
+        } else if self.requested && self.publisher.request_stands(self.change.bot.account).await? {
+            ReviewState::RequestedChanges
+        } else {
+            ReviewState::None
+        })
+    }
+
+    /// Returns whether a person has dismissed our review of this commit, as our note remembers.
+    fn is_dismissed(&self) -> bool {
+        let head = &self.current.review.head_sha;
+        self.state.is_some_and(|state| is_dismissed(state, head))
+    }
+
+    /// Returns the reason not to approve if a person has dismissed our review, or taken our approval back by hand.
+    async fn dismissed_now(&self) -> Result<Option<ApprovalHold>, ApiError> {
+        self.publisher.dismissed(self.change, self.state, &self.approval).await
     }
 
     async fn is_approved(&self) -> Result<bool, ApiError> {
@@ -273,15 +294,15 @@ impl Run<'_> {
             return Ok(Some(ReviewState::None));
         }
         if !self.lifts {
-            // Only a whole review that finds it fixed lifts it.
-            return Ok(Some(ReviewState::RequestedChanges));
+            // Only a whole review that finds it fixed lifts it; a person may have.
+            return self.shown(false).await.map(Some);
         }
         let sight = self.current.look(self.publisher.asked_to_end()).await?;
         if !sight.meanwhile.is_empty() {
             let warning = format!("the request for changes stays: {}", sight.meanwhile.describe());
             self.notes.warnings.push(warning);
             self.notes.meanwhile = sight.meanwhile;
-            return Ok(Some(ReviewState::RequestedChanges));
+            return self.shown(false).await.map(Some);
         }
         let shown = match self.publisher.api.lift_request(self.now.shows_request).await? {
             Lifted::Gone => Some(ReviewState::None),
@@ -316,6 +337,35 @@ impl Run<'_> {
             traits.noun,
             if approved { "approved" } else { "not approved" }
         )
+    }
+}
+
+impl Publisher {
+    /// Returns whether our request for changes, which our note remembers, stands: a person may have dismissed it. What the forge does
+    /// not show stands.
+    pub(crate) async fn request_stands(&self, bot: u64) -> Result<bool, ApiError> {
+        let shown = self.api.request_shown(bot).await?;
+        Ok(!matches!(shown, RequestShown::Absent(_) | RequestShown::Unmade))
+    }
+
+    /// Returns the reason not to approve a commit if a person has dismissed our review of it, as the note with this state remembers, or
+    /// has taken our approval of it back by hand: one was given, it does not stand, and no run of ours has said that it took it back.
+    pub(crate) async fn dismissed(
+        &self,
+        change: &Change,
+        state: Option<&SummaryState>,
+        approval: &Approval,
+    ) -> Result<Option<ApprovalHold>, ApiError> {
+        let version = &change.version;
+        if state.is_some_and(|state| is_dismissed(state, &version.head)) {
+            return Ok(Some(dismissal()));
+        }
+        // Who deletes our note does not undo the dismissal.
+        let is_noted = state.is_none_or(|state| {
+            state.head.as_ref() == Some(&version.head) && state.approved_for.as_ref() == Some(&change.target.branch)
+        });
+        let may_be = !approval.stands && is_noted && self.taken_back().is_none();
+        Ok((may_be && self.api.was_approved(change.bot.account, version).await?).then(dismissal))
     }
 }
 

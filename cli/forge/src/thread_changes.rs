@@ -20,6 +20,8 @@ pub(crate) struct Changed {
     pub(crate) threads: HashSet<String>,
     /// Warnings about everything that did not work: the verdict does not depend on it.
     pub(crate) warnings: Vec<String>,
+    /// The answer to a person's question could not be posted.
+    pub(crate) owes_answer: bool,
 }
 
 /// Changes our threads as the review says, unless there is a newer commit.
@@ -59,6 +61,7 @@ pub(crate) async fn apply(
         && let Err(error) = say_aside(api, bot, text, conversation).await
     {
         changed.warnings.push(format!("a question was not answered: {error}"));
+        changed.owes_answer = true;
     }
     changed
 }

@@ -78,7 +78,7 @@ impl Publisher {
         }
         if let Some(change) = change.filter(|_| earlier) {
             let mut conversation = LiveConversation::read(self.api.as_ref(), change.bot.account).await?;
-            let requested = change.is_requested(&now, &conversation);
+            let requested = change.is_requested(&now, &conversation) && self.request_stands(bot).await?;
             let left_out = self.left_out();
             let max_bytes = self.api.traits().form.max_summary;
             let note = withdrawal_summary(&change.bot, &conversation, why.reason, &left_out, requested, max_bytes);

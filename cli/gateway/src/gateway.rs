@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use conclave_engine::ports::{BudgetState, SPARE_MODEL, SessionId, UsageLedger};
+use conclave_engine::ports::{BudgetState, SPARE_MODEL, SessionId, StrayCall, UsageLedger};
 use conclave_resilience::budget::{Budget, BudgetLevel};
 use conclave_shared::{
     config::{Capabilities, ConfigDocument},
@@ -166,6 +166,11 @@ impl UsageLedger for Gateway {
 
     fn idle_for(&self, session: &SessionId) -> Option<Duration> {
         self.core.sessions.get(session)?.idle_for()
+    }
+
+    fn stray_calls(&self, session: &SessionId) -> Vec<StrayCall> {
+        let session = self.core.sessions.get(session);
+        session.map(|session| session.stray_calls()).unwrap_or_default()
     }
 
     fn cost_usd(&self) -> f64 {

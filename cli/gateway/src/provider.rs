@@ -3,7 +3,12 @@
 mod headers;
 mod key_check;
 
-use std::{collections::HashMap, path::PathBuf, time::Duration};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use axum::http::HeaderMap;
 use reqwest::{Certificate, Client, redirect};
@@ -55,6 +60,14 @@ pub(crate) struct Provider {
     pub(crate) wire: Wire,
     pub(crate) endpoint: Url,
     pub(crate) headers: HeaderMap,
+    connections: Connections,
+}
+
+/// The connections to a provider in this run.
+#[derive(Debug, Default)]
+struct Connections {
+    made: AtomicBool,
+    refused: AtomicBool,
 }
 
 impl Provider {
@@ -71,7 +84,24 @@ impl Provider {
             wire: upstream.wire,
             endpoint: endpoint.parse().map_err(|_| ConfigError::BaseUrl(name.clone()))?,
             headers: provider_headers(upstream.wire, upstream.credential.as_ref(), &upstream.extra_headers)?,
+            connections: Connections::default(),
         })
+    }
+
+    /// Notes that something is there.
+    pub(crate) fn connected(&self) {
+        self.connections.made.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that no connection could be made. Returns whether it is the first time, and there never was one.
+    pub(crate) fn not_connected(&self) -> bool {
+        !self.connections.refused.swap(true, Ordering::Relaxed) && self.is_out_of_reach()
+    }
+
+    /// Returns whether every connection of this run has failed: its address is wrong, or there is no way to it.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        let Connections { made, refused } = &self.connections;
+        refused.load(Ordering::Relaxed) && !made.load(Ordering::Relaxed)
     }
 }
 

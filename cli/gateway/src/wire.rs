@@ -11,6 +11,7 @@ mod request;
 mod signatures;
 mod sse;
 
+use conclave_engine::ports::{StrayCall, WORKSPACE_TOOLS};
 use conclave_resilience::classify::FailureClass;
 use conclave_shared::pricing::TokenUsage;
 use serde_json::json;
@@ -61,6 +62,26 @@ pub(crate) struct Seen {
     pub(crate) signatures: Vec<String>,
     /// Number of events of an unknown kind. They are passed on.
     pub(crate) unknown_events: u64,
+    /// Whole calls of tools that no reviewer has.
+    pub(crate) stray_calls: Vec<StrayCall>,
+}
+
+/// Maximum length of the arguments that are kept of a stray call, in bytes.
+const MAX_STRAY: usize = 300_000;
+
+/// Returns a call without its arguments, if no reviewer has a tool of this name.
+fn stray_call(tool: &str) -> Option<StrayCall> {
+    (!tool.is_empty() && !WORKSPACE_TOOLS.contains(&tool)).then(|| StrayCall {
+        tool: tool.to_owned(),
+        arguments: String::new(),
+    })
+}
+
+/// Adds a piece to the arguments of a stray call.
+fn grow(call: &mut StrayCall, piece: &str) {
+    if call.arguments.len() + piece.len() <= MAX_STRAY {
+        call.arguments.push_str(piece);
+    }
 }
 
 /// Reads an answer as it passes.

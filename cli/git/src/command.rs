@@ -33,11 +33,21 @@ fn new_enough(found: &str) -> bool {
     }
 }
 
+/// The remedy where there is no git, beginning with `.`.
+fn remedy(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
+            ". Install git and make sure that it is on PATH"
+        }
+        _ => "",
+    }
+}
+
 /// The failure of a git call.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// There is no git.
-    #[error("failed to start git: {0}. Install git and make sure that it is on PATH")]
+    #[error("failed to start git: {0}{remedy}", remedy = remedy(.0))]
     Start(#[source] std::io::Error),
     /// A pipe to or from git broke.
     #[error("failed to read what git answers: {0}")]
@@ -269,8 +279,14 @@ pub(crate) fn names(list: &[u8]) -> Vec<String> {
 pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
     let stderr = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = stderr.trim().lines().collect();
+    // The sub-command stands behind the settings of a single call.
+    let settings = arguments
+        .iter()
+        .step_by(2)
+        .take_while(|argument| **argument == "-c")
+        .count();
     GitError::Failed {
-        command: arguments.first().copied().unwrap_or_default().to_owned(),
+        command: arguments.get(2 * settings).copied().unwrap_or_default().to_owned(),
         message: lines[lines.len().saturating_sub(3)..].join("; "),
     }
 }
@@ -278,6 +294,19 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_names_the_sub_command_and_not_the_settings_before_it() {
+        for (arguments, named) in [
+            (&["rev-parse", "-c"][..], "rev-parse"),
+            (&["-c", "a=b", "check-attr", "--stdin"], "check-attr"),
+            (&["-c", "a=b", "-c", "c=d", "diff"], "diff"),
+            (&[], ""),
+        ] {
+            let said = failure(arguments, b"one\ntwo\nthree\nfour\n").to_string();
+            assert_eq!(said, format!("`git {named}` failed: two; three; four"));
+        }
+    }
 
     #[test]
     fn old_versions_are_known() {

@@ -52,6 +52,8 @@ impl Repository {
         if !directory.is_dir() {
             return Err(GitError::NotARepository(directory.to_owned()));
         }
+        // First, so that nothing later fails for an option that an old git does not know.
+        command::version().await?;
         let root = match command::text(directory, &stores, &["rev-parse", "--show-toplevel"]).await {
             Ok(root) => inside(directory, Utf8PathBuf::from(root))?,
             Err(GitError::Failed { .. }) => {
@@ -73,9 +75,21 @@ impl Repository {
         })
     }
 
+    /// Returns whether it has no files of its own.
+    pub async fn is_bare(&self) -> Result<bool, GitError> {
+        let told = command::text(&self.root, &self.stores, &["rev-parse", "--is-inside-work-tree"]).await?;
+        Ok(told != "true")
+    }
+
     /// The top directory.
     pub fn root(&self) -> &Utf8Path {
         &self.root
+    }
+
+    /// Directories that it consists of. The objects of a worktree are in another repository.
+    pub fn places(&self) -> Vec<Utf8PathBuf> {
+        let git = self.objects.parent().unwrap_or(&self.objects);
+        vec![self.root.clone(), git.to_owned(), self.objects.clone()]
     }
 
     /// The content of `objects/info/alternates` for a repository that borrows this one's objects: its own and, for a
@@ -230,6 +244,13 @@ impl Repository {
     /// The name of the object at a path of a commit, or `None` if there is none.
     pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
         Ok(self.entry(commit, path).await?.map(|entry| entry.object))
+    }
+
+    /// Returns whether there is a plain file at a path of a commit, not a symbolic link, a directory or a submodule; `None` if there is
+    /// nothing.
+    pub async fn is_plain_file(&self, commit: &str, path: &str) -> Result<Option<bool>, GitError> {
+        let entry = self.entry(commit, path).await?;
+        Ok(entry.map(|entry| entry.mode.starts_with("100")))
     }
 
     /// The subjects of the commits in a range, newest first, at most 50. Where the history between the two is not here,

@@ -1,6 +1,6 @@
 //! The history of a session, in no particular wire format.
 
-use conclave_engine::ports::{FileRead, SessionFault};
+use conclave_engine::ports::{FileRead, SessionFault, text_of_blocks};
 use conclave_gateway::Wire;
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ impl Answer {
             Block::Text(text) => Some(text.as_str()),
             Block::Thought(_) | Block::Call(_) => None,
         });
-        texts.collect::<Vec<_>>().join("\n")
+        text_of_blocks(texts)
     }
 
     /// The tools that it calls.

@@ -221,10 +221,12 @@ async fn the_arguments_of_a_tool_that_there_is_not_are_words_of_the_session() {
     let mut open = rig.open(&[CHAT]).await;
     let (_, answer) = rig.ask(&mut open, CHAT).await;
     assert_eq!(answer.text, "<findings></findings>");
-    let [call] = &answer.earlier[..] else {
-        panic!("one message before: {:?}", answer.earlier);
+    let calls = rig.gateway.stray_calls(&open.id);
+    let [call] = &calls[..] else {
+        panic!("one call: {calls:?}");
     };
-    let said: serde_json::Value = serde_json::from_str(call.text.trim()).expect("the arguments");
+    assert_eq!(call.tool, "report_findings");
+    let said: serde_json::Value = serde_json::from_str(&call.arguments).expect("the arguments");
     assert_eq!(said, finding);
 }
 

@@ -8,7 +8,6 @@ use tokio::{sync::mpsc, task::AbortHandle};
 use crate::{
     events::Recorder,
     history::{Answer, Entry, Finish, ToolResult},
-    tools::is_workspace_tool,
 };
 
 /// The error of a turn that was ended from outside.
@@ -199,13 +198,10 @@ fn reads(history: &[Entry]) -> Vec<FileRead> {
     results.flatten().flat_map(|result| result.reads.clone()).collect()
 }
 
-/// A message before the last one. Some models give their findings to a tool that there is not: those arguments are words, too.
+/// A message before the last one.
 fn earlier(entry: &Entry) -> Option<EarlierMessage> {
     let Entry::Answer(answer) = entry else { return None };
-    let invented = answer.calls().filter(|call| !is_workspace_tool(&call.name));
-    let arguments = invented.filter_map(|call| serde_json::to_string(call.arguments.as_ref().ok()?).ok());
-    let parts: Vec<String> = std::iter::once(answer.text()).chain(arguments).collect();
-    let text = parts.join("\n");
+    let text = answer.text();
     (!text.trim().is_empty()).then(|| EarlierMessage {
         id: answer.id.clone(),
         text,

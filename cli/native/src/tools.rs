@@ -57,11 +57,6 @@ impl From<String> for Output {
     }
 }
 
-/// Returns whether this is the name of a tool that looks at the workspace.
-pub(crate) fn is_workspace_tool(name: &str) -> bool {
-    Look::ALL.iter().any(|look| look.name() == name)
-}
-
 /// A tool that looks at the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {

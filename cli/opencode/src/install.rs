@@ -19,7 +19,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use self::errors::InstallError;
 use self::{
     package::{Registry, named, sum_of, unpack},
-    pins::{Machine, PINS, Pin},
+    pins::{Machine, PINS, Pin, Platform},
 };
 use crate::binary::{on_path, reported_version};
 
@@ -106,7 +106,7 @@ async fn install_for(
             // All are looked at before the first is installed.
             let known = files
                 .iter()
-                .map(|file| Ok((file, recognized(file, pins, &ours, machine)?)))
+                .map(|file| Ok((file, recognized(file, pins, platform, machine)?)))
                 .collect::<Result<Vec<_>, InstallError>>()?;
             for (file, pin) in known {
                 installed.push(one(pin, Origin::File(file), settings).await?);
@@ -136,26 +136,33 @@ pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + S
     Ok(found)
 }
 
-/// The package that a file is, which has to be one for this machine.
-fn recognized<'a>(file: &Utf8Path, pins: &[Pin], ours: &[&'a Pin], machine: Machine) -> Result<&'a Pin, InstallError> {
+/// The package that a file is, which has to be one that runs on this machine.
+fn recognized<'a>(
+    file: &Utf8Path,
+    pins: &'a [Pin],
+    platform: Platform,
+    machine: Machine,
+) -> Result<&'a Pin, InstallError> {
     let found = sum_of(file).map_err(|error| InstallError::Read(file.to_owned(), error))?;
-    if let Some(pin) = ours.iter().find(|pin| pin.sha512 == found) {
+    let same: Vec<&Pin> = pins.iter().filter(|pin| pin.sha512 == found).collect();
+    if let Some(pin) = same.iter().find(|pin| platform.runs(pin.platform)) {
         return Ok(pin);
     }
-    Err(match pins.iter().find(|pin| pin.sha512 == found) {
+    let mut ours = pins.iter().filter(|pin| pin.platform == platform);
+    Err(match same.first() {
         Some(other) => {
-            let right = ours.iter().find(|pin| pin.program == other.program);
+            let right = ours.find(|pin| pin.program == other.program);
             InstallError::OtherPlatform {
                 file: file.to_owned(),
                 found: named(other),
                 machine: machine.to_string(),
-                expected: right.map_or_else(String::new, |pin| named(pin)),
+                expected: right.map_or_else(String::new, named),
             }
         }
         None => InstallError::UnknownFile {
             file: file.to_owned(),
             found,
-            expected: ours.iter().map(|pin| named(pin)).collect::<Vec<_>>().join(" "),
+            expected: ours.map(named).collect::<Vec<_>>().join(" "),
         },
     })
 }
@@ -196,7 +203,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
             let found = registry.fetch(pin, &fetched).await?;
             if found != pin.sha512 {
                 return Err(InstallError::Checksum {
-                    from: registry.host().to_owned(),
+                    from: registry.host(),
                     package: named(pin),
                     found,
                     expected: pin.sha512,

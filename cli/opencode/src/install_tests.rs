@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha512};
 
-use super::{pins::Platform, *};
+use super::*;
 
 const HERE: Machine = Machine {
     system: "linux",
@@ -71,6 +71,15 @@ impl Place {
     }
 
     async fn install(&self, pins: &[Pin], source: InstallSource<'_>) -> Result<Vec<Utf8PathBuf>, String> {
+        self.install_on(HERE, pins, source).await
+    }
+
+    async fn install_on(
+        &self,
+        machine: Machine,
+        pins: &[Pin],
+        source: InstallSource<'_>,
+    ) -> Result<Vec<Utf8PathBuf>, String> {
         let settings = InstallSettings {
             directory: &self.path,
             source,
@@ -78,7 +87,7 @@ impl Place {
             extra_ca_file: None,
             progress: &|_| (),
         };
-        install_for(HERE, pins, settings)
+        install_for(machine, pins, settings)
             .await
             .map_err(|error| error.to_string())
     }
@@ -133,14 +142,14 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             pin,
             StatusCode::NOT_FOUND,
             vec![],
-            "127.0.0.1 answered 404 for opencode-here@1.18.33. Name a registry",
+            " answered 404 for opencode-here@1.18.33. Name a registry",
         ),
         (pin, StatusCode::FORBIDDEN, vec![], "answered 403"),
         (
             pin,
             StatusCode::OK,
             others.clone(),
-            "what came from 127.0.0.1 is not opencode-here@1.18.33: its SHA-512 is ",
+            " is not opencode-here@1.18.33: its SHA-512 is ",
         ),
         (pin, StatusCode::OK, cut, "is not opencode-here@1.18.33"),
         (pin, StatusCode::OK, huge, "is not opencode-here@1.18.33"),
@@ -160,7 +169,7 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
         assert_eq!(place.files(), [""; 0]);
     }
     for (address, said) in [
-        ("http://127.0.0.1:9", "127.0.0.1 cannot be reached: "),
+        ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached: "),
         (
             "registry.example.com",
             "the registry's address is registry.example.com, which is not an http address",
@@ -230,6 +239,29 @@ async fn an_installation_that_was_stopped_is_repeated_and_its_remains_go() {
 }
 
 #[tokio::test]
+async fn a_registry_that_stops_in_the_middle_is_no_registry_that_cannot_be_reached() {
+    let (pin, _) = package("opencode-here", "echo 1.18.33");
+    let place = Place::new();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound").to_string();
+    let url = format!("http://{address}");
+    let half = async {
+        let (mut connection, _) = listener.accept().await.expect("a connection");
+        let mut request = [0; 1024];
+        let _ = tokio::io::AsyncReadExt::read(&mut connection, &mut request).await;
+        tokio::io::AsyncWriteExt::write_all(&mut connection, b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\nhalf")
+            .await
+            .expect("sent");
+    };
+    let pins = [pin];
+    let (outcome, ()) = tokio::join!(place.install(&pins, InstallSource::Registry(&url)), half);
+    let error = outcome.expect_err("only half came");
+    let said = format!("{address} stopped in the middle of opencode-here@1.18.33: ");
+    assert!(error.starts_with(&said) && error.contains("try again"), "{error}");
+    assert_eq!(place.files(), [""; 0]);
+}
+
+#[tokio::test]
 async fn two_at_once_wait_for_each_other() {
     let (pin, bytes) = package("opencode-here", "echo 1.18.33");
     let (place, url) = (Place::new(), registry(StatusCode::OK, bytes).await);
@@ -241,11 +273,13 @@ async fn two_at_once_wait_for_each_other() {
 
 #[tokio::test]
 async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
+    // A processor without AVX2, and the package for those with it.
+    let here = Machine { avx2: false, ..HERE };
     let (pin, bytes) = package("opencode-here", "echo 1.18.33");
     let (other, others) = package("opencode-elsewhere", "echo 1.18.33; exit");
-    let other = Pin {
+    let pin = Pin {
         platform: Platform::LinuxX64Baseline,
-        ..other
+        ..pin
     };
     let place = Place::new();
     std::fs::create_dir_all(&place.path).expect("a directory");
@@ -274,17 +308,25 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
         // All are looked at before the first is installed.
         let files = [right.clone(), path.clone()];
         let error = place
-            .install(&[pin, other], InstallSource::Files(&files))
+            .install_on(here, &[pin, other], InstallSource::Files(&files))
             .await
             .expect_err(said);
         assert!(error.contains(said), "{error}");
         assert!(!installed_opencode(&place.path).exists());
     }
-    place
-        .install(&[pin, other], InstallSource::Files(&[right]))
-        .await
-        .expect("installed");
-    assert!(installed_opencode(&place.path).is_file());
+    // What is made for older processors runs on newer ones.
+    for machine in [here, HERE] {
+        place
+            .install_on(
+                machine,
+                &[pin, other],
+                InstallSource::Files(std::slice::from_ref(&right)),
+            )
+            .await
+            .expect("installed");
+        assert!(installed_opencode(&place.path).is_file());
+        std::fs::remove_file(installed_opencode(&place.path)).expect("removed");
+    }
     assert!(remove_installed(&place.path, &|_| ()).await.expect("removed"));
     assert!(!place.path.join("opencode").exists());
     assert!(!remove_installed(&place.path, &|_| ()).await.expect("nothing there"));

@@ -58,10 +58,11 @@ impl Launched {
         self.limit = limit;
     }
 
-    /// Waits until it is known what the sandbox around it holds back.
-    pub async fn sandbox(&mut self) -> Result<SandboxStatus, StartError> {
+    /// Waits until it is known what the sandbox around it holds back, also of `places` of the user's that were not known at the
+    /// start.
+    pub async fn sandbox(&mut self, places: &[Utf8PathBuf]) -> Result<SandboxStatus, StartError> {
         let confinement = self.process.confinement().clone();
-        if let Ok(Some(status)) = timeout_at(self.began + self.limit, confinement.status()).await {
+        if let Ok(Some(status)) = timeout_at(self.began + self.limit, confinement.status(places)).await {
             return Ok(status);
         }
         match self.process.exited() {

@@ -34,5 +34,8 @@ pub const fn missing_here() -> Option<&'static str> {
     }
 }
 
+/// Limit of core dumps, in bytes, with which none is made. At 0, Linux still hands one to a program that `kernel.core_pattern` names.
+pub const NO_CORE: u64 = 1;
+
 /// The first argument that makes the program the helper.
 pub const HELPER_ARGUMENT: &str = "__sandbox";

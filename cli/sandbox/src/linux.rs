@@ -7,6 +7,7 @@ mod helper;
 mod kernel;
 mod launch;
 mod limits;
+mod lists;
 mod marked;
 mod watch;
 

@@ -161,6 +161,13 @@ impl SandboxStatus {
         }
     }
 
+    /// Returns whether nothing can be reached from inside but the ports of the run.
+    pub fn shuts_other_addresses(&self) -> bool {
+        self.walls
+            .as_ref()
+            .is_some_and(|walls| walls.watch || walls.landlock >= WITH_PORTS)
+    }
+
     /// One line for people, as in `partial, open: any TCP connection`.
     pub fn describe(&self) -> String {
         if self.open.is_empty() {

@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     env::names,
     exit::{Exit, Failure},
-    run::directory::Scratch,
+    run::scratch::Scratch,
 };
 
 /// The repository of `scripts/demo-repository`, as `git fast-export` writes it.

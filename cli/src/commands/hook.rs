@@ -11,7 +11,7 @@ use crate::{
     args::{Gate, HookCommand, PrePushArguments},
     context::Context,
     exit::{Exit, Failure},
-    run::directory::Scratch,
+    run::scratch::Scratch,
 };
 
 pub(crate) async fn run(command: HookCommand, context: &Context) -> Result<Exit, Failure> {

@@ -32,6 +32,12 @@ const NOTHING_WRITTEN: &str = "Nothing was written.";
 pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exit, Failure> {
     let directory = arguments.repo.as_deref().unwrap_or(Utf8Path::new("."));
     let repository = Repository::open(directory).await?;
+    if repository.is_bare().await? {
+        return Err(Failure::Settings(format!(
+            "{} is a bare repository, which has no files: run this in a clone of it",
+            repository.root()
+        )));
+    }
     let root = repository
         .root()
         .canonicalize_utf8()
@@ -49,6 +55,7 @@ pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exi
     };
     let mut existing = Vec::new();
     for file in plan(&answers, |_| None) {
+        reachable(&root, file.path)?;
         existing.push((file.path, there(&root, file.path)?));
     }
     let files = plan(&answers, |path| {
@@ -114,7 +121,15 @@ fn answers(
     let known = arguments.forge.or_else(|| forge_of(origin?));
     let forge = match known.or(arguments.component.as_ref().map(|_| InitForge::Gitlab)) {
         Some(forge) => Some(forge),
-        None => dialogue.answer(None, "Forge of this repository (gitlab or github)", "gitlab", forge)?,
+        // There is no terminal to ask on, and nothing speaks for the other forge: the note says what was taken.
+        None if !asks && origin.is_none() => {
+            output.note(
+                "The repository has no `origin` that says which forge it is on: these are the files for GitLab. For GitHub run it again \
+                 with --forge github.",
+            );
+            Some(InitForge::Gitlab)
+        }
+        None => dialogue.answer(None, "Forge of this repository (gitlab or github)", "", forge)?,
     };
     let Some(forge) = forge else { return Ok(None) };
     let job = match forge {
@@ -144,12 +159,12 @@ fn answers(
 /// The forge that an address of a remote names, if its host says so.
 fn forge_of(origin: &str) -> Option<InitForge> {
     let host = host_of(origin)?;
-    if host.contains("github") || host.ends_with(".ghe.com") {
-        Some(InitForge::Github)
-    } else if host.contains("gitlab") {
-        Some(InitForge::Gitlab)
-    } else {
-        None
+    let is_github = host.contains("github") || host.ends_with(".ghe.com");
+    match (is_github, host.contains("gitlab")) {
+        (true, false) => Some(InitForge::Github),
+        (false, true) => Some(InitForge::Gitlab),
+        // Neither, or both.
+        _ => None,
     }
 }
 
@@ -173,6 +188,10 @@ fn forge(text: &str) -> Result<InitForge, Failure> {
     match text.trim() {
         "gitlab" => Ok(InitForge::Gitlab),
         "github" => Ok(InitForge::Github),
+        "" => Err(Failure::Settings(
+            "the address of `origin` does not say whether it is a GitLab or a GitHub: name it with --forge gitlab or --forge github"
+                .to_owned(),
+        )),
         other => Err(Failure::Settings(format!(
             "`{}` is neither gitlab nor github",
             other.escape_debug()
@@ -252,6 +271,22 @@ fn there(root: &Utf8Path, path: &str) -> Result<Option<String>, Failure> {
     }
 }
 
+/// Refuses a path that leads through a link to nowhere, before anything is written.
+fn reachable(root: &Utf8Path, path: &str) -> Result<(), Failure> {
+    let ancestors = Utf8Path::new(path).ancestors().skip(1);
+    for directory in ancestors
+        .map(|ancestor| root.join(ancestor))
+        .filter(|path| path.is_symlink())
+    {
+        if !directory.is_dir() {
+            return Err(Failure::Settings(format!(
+                "{directory} is a link that leads to no directory: take it away, or make the directory that it names. Nothing was written"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file that is not there: whoever was faster wins, and a link leads nowhere else.
 fn write(root: &Utf8Path, file: &PlannedFile) -> Result<(), Failure> {
     let path: Utf8PathBuf = root.join(file.path);
@@ -294,6 +329,7 @@ mod tests {
             ("https://gitlab.com/github/shop.git", Some(InitForge::Gitlab)),
             ("git@gitlab.example.com:acme/github.git", Some(InitForge::Gitlab)),
             ("https://git.example.com/github/shop", None),
+            ("https://gitlab-github-mirror.example.com/a/b", None),
             ("/srv/git/github.git", None),
         ] {
             assert_eq!(forge_of(origin), known, "{origin}");

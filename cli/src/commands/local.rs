@@ -11,11 +11,11 @@ use crate::{
     env::{names, providers::NO_CREDENTIALS},
     exit::{Exit, Failure},
     run::{
-        self,
-        directory::{self, Scratch},
+        self, directory,
         plan::PlanRequest,
         prepare::change::{Origin, Source},
         report::{RunReport, RunSubject},
+        scratch::Scratch,
     },
 };
 

@@ -17,7 +17,7 @@ use crate::{
     run::{
         self,
         break_glass::{Broken, Request},
-        directory::{self, Scratch},
+        directory,
         finish::outcome::nothing_reviewed,
         plan::PlanRequest,
         prepare::{
@@ -25,6 +25,7 @@ use crate::{
             checkout::Checkout,
         },
         report::{RunReport, RunSubject},
+        scratch::Scratch,
         workflow::WorkflowReport,
     },
 };

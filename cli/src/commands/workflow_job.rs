@@ -11,12 +11,12 @@ use crate::{
     env::ci::{CiEnvironment, ForgeSettings, WorkflowJob},
     exit::{Exit, Failure},
     run::{
-        directory::Scratch,
         plan::explanation,
         prepare::{
             change::{Origin, Source},
             checkout::Checkout,
         },
+        scratch::Scratch,
         workflow::pass_queue,
     },
 };

@@ -4,7 +4,15 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask};
 
-use crate::env::{ci::ForgeSettings, names};
+use conclave_plugin_github::PullRequestAddress;
+
+use crate::{
+    env::{
+        ci::{CiEnvironment, ForgeSettings},
+        names,
+    },
+    run::prepare::checkout::acceptable,
+};
 
 use super::{Check, Found, Request, github, network::unreachable_step, project};
 
@@ -19,7 +27,7 @@ const TOLERANCE: TimeDelta = TimeDelta::seconds(60);
 const TOO_MUCH: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
-    let (forge, with_merge_request) = match request.env.forge(request.address).await {
+    let (forge, with_merge_request) = match request.env.forge(request.address, request.repository).await {
         Ok(Some(forge)) => forge,
         Ok(None) => {
             return Found::absent(
@@ -29,12 +37,52 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         Err(failure) => {
             let text = failure.to_string();
             let (wrong, step) = text.split_once(": ").unwrap_or((&text, GOOD_TOKEN));
-            if request.env.is_github_job() {
+            let is_github = request
+                .address
+                .map_or_else(|| request.env.is_github_job(), PullRequestAddress::is_one);
+            if is_github {
                 return Found::one(Check::failure("github", wrong).next(step));
             }
             return Found::one(Check::failure("gitlab", wrong).next(step));
         }
     };
+    let mut checks = vec![secret(request, &forge)];
+    if with_merge_request {
+        checks.extend(checkout(&forge).await);
+    }
+    let mut found = examined(request, forge, with_merge_request).await;
+    found.checks.extend(checks);
+    found
+}
+
+/// The secret that signs what is posted: one that is made of another secret changes with it.
+fn secret(request: &Request<'_>, forge: &CiEnvironment) -> Check {
+    const NAME: &str = "secret";
+    if request.env.get(names::SECRET).is_some() {
+        return Check::ok(NAME, format!("{} is set", names::SECRET));
+    }
+    let made_of = match forge.forge {
+        ForgeSettings::GitLab(_) => names::GITLAB_TOKEN,
+        ForgeSettings::GitHub(_) => "the provider's key",
+    };
+    let detail = format!(
+        "{} is not set, and is made of {made_of}: with another one a review does not know what earlier ones have posted",
+        names::SECRET
+    );
+    Check::warning(NAME, detail).next(format!(
+        "store a long random text as a secret, and hand it to the job as {}",
+        names::SECRET
+    ))
+}
+
+/// Why a review would refuse the repository in its directory.
+async fn checkout(forge: &CiEnvironment) -> Option<Check> {
+    let error = acceptable(forge).await.err()?;
+    Some(Check::of_error("checkout", &error))
+}
+
+/// Asks the forge itself.
+async fn examined(request: &Request<'_>, forge: CiEnvironment, with_merge_request: bool) -> Found {
     let project = forge.project_path;
     let gitlab = match forge.forge {
         ForgeSettings::GitLab(gitlab) => gitlab,

@@ -28,11 +28,11 @@ pub(super) async fn examine(github: &GitHubSettings, (check_name, uploads): (&st
     // A commit status is needed only where check runs cannot be written.
     let statuses =
         (!matches!(rights.checks, Ok(true))).then(|| judged("permission-statuses", "statuses", &rights.statuses));
-    found.checks.push(required(judged(
-        "permission-pull-requests",
-        "pull-requests",
-        &rights.pull_requests,
-    )));
+    let comments = judged("permission-pull-requests", "pull-requests", &rights.pull_requests);
+    found.checks.push(match rights.pull_requests {
+        Ok(_) => required(comments),
+        Err(_) => comments,
+    });
     found.checks.push(checks);
     found.checks.extend(statuses);
     if uploads {

@@ -37,6 +37,8 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
             let step = "change to your project's directory, or name it with --repo PATH";
             return vec![Check::warning(NAME, detail).next(step)];
         }
+        // The check of git says it.
+        Err(GitError::TooOld(_)) => return Vec::new(),
         Err(error) => return vec![Check::of_error(NAME, &error)],
     };
     if let Err(error) = repository.commit("HEAD").await {
@@ -70,9 +72,14 @@ fn settings_of(text: &[u8]) -> Check {
     if problems.is_empty() {
         return Check::ok("settings", format!("{REPO_CONFIG_FILE} of HEAD has no fault"));
     }
+    let step = if problems.iter().any(|problem| problem.protects) {
+        "correct it on the target branch; until then these settings keep their defaults, or the strictest value where they \
+         protect, and the bot does not approve"
+    } else {
+        "correct it on the target branch; until then these settings keep their defaults"
+    };
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Check::warning("settings", problems.join("; "))
-        .next("correct it on the target branch; until then these settings keep their defaults")
+    Check::warning("settings", problems.join("; ")).next(step)
 }
 
 /// What GitLab says about the job.

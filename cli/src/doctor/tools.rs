@@ -83,7 +83,7 @@ async fn sandbox(request: &Request<'_>, runtime: RuntimeName) -> Check {
         let known = SandboxLevel::ALL.into_iter().find(|level| level.as_str() == name);
         known.unwrap_or(SandboxLevel::Enforced)
     });
-    let status = match sandbox_here(request.env, runtime).await {
+    let status = match sandbox_here(request.env, request.repository, runtime).await {
         Ok(status) => status,
         Err(failure) => return Check::of_error(NAME, &failure),
     };

@@ -250,9 +250,13 @@ impl Environment {
     }
     /// Finds the forge as a review does; nothing where neither a pipeline nor an address names one. Whether there is a merge request
     /// is the second value: a pipeline may be of a branch.
-    pub(crate) async fn forge(&self, address: Option<&str>) -> Result<Option<(CiEnvironment, bool)>, Failure> {
+    pub(crate) async fn forge(
+        &self,
+        address: Option<&str>,
+        directory: Option<&Utf8Path>,
+    ) -> Result<Option<(CiEnvironment, bool)>, Failure> {
         if let Some(address) = address {
-            return Ok(Some((self.merge_request(address, None).await?, true)));
+            return Ok(Some((self.merge_request(address, directory).await?, true)));
         }
         if self.is_github_job() {
             return Ok(Some((self.github_job()?, true)));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use conclave_engine::review::JudgedFinding;
+use conclave_engine::{look_alike::shown_name, review::JudgedFinding};
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 use textwrap::core::display_width;
 
@@ -35,7 +35,7 @@ pub(crate) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -
         let _ = write!(text, "\n{}", wrap(&prose(&finding.scenario), width, INDENT));
     }
     if let Some(second) = &finding.second {
-        let place = format!("{}:{}", clean(&second.file), second.line);
+        let place = format!("{}:{}", clean(&shown_name(&second.file)), second.line);
         let rows = rows(&place, width, "see also ".len() + INDENT.len());
         let rows: Vec<String> = rows
             .iter()
@@ -76,7 +76,7 @@ fn head(entry: &JudgedFinding, page: &Page) -> String {
     } else {
         severity
     };
-    let place = format!("{}:{}", clean(&finding.file), finding.line);
+    let place = format!("{}:{}", clean(&shown_name(&finding.file)), finding.line);
     let together = display_width(&severity) + 1 + display_width(&place) <= page.width;
     let link = |row: &str| page.links.place(row, &finding.file, finding.line).bold();
     let styled = severity.style(severity_style(finding.severity));

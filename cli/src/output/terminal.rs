@@ -5,6 +5,7 @@ use std::fmt::Write;
 use camino::Utf8Path;
 use conclave_engine::{
     judge::describe_removed,
+    look_alike::shown_name,
     report::{duration, headline},
     review::{ApprovalHold, Cost, JudgedFinding, Review, ReviewerReport},
     rules::ManualReview,
@@ -76,6 +77,8 @@ fn notices(review: &Review) -> Vec<(&'static str, String)> {
             .iter()
             .map(|hold| (hold.cause.title(), approval_hold(hold))),
     );
+    let accepted = review.accepted.iter();
+    notices.extend(accepted.map(|entry| ("Accepted", format!("{}.", entry.describe(str::to_owned)))));
     notices
 }
 
@@ -83,7 +86,8 @@ fn notices(review: &Review) -> Vec<(&'static str, String)> {
 fn approval_hold(hold: &ApprovalHold) -> String {
     let mut text = format!("{} The bot does not approve.", hold.reason);
     if !hold.places.is_empty() {
-        let _ = write!(text, " See {}.", hold.places.join(", "));
+        let places: Vec<_> = hold.places.iter().map(|place| shown_name(place)).collect();
+        let _ = write!(text, " See {}.", places.join(", "));
     }
     text
 }

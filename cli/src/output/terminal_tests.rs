@@ -132,6 +132,7 @@ fn a_review_on_the_defaults_says_so_before_everything_and_first_in_its_account()
     let mut review = sample(Severity::Warning, "It fails.");
     let reason = "the configuration service refused the token; the built-in defaults are used";
     review.configuration = Some(ConfigurationFallback {
+        is_broken: false,
         instead: ConfigurationInstead::Defaults,
         reason: reason.to_owned(),
     });

@@ -13,17 +13,17 @@ use conclave_shared::telemetry::{self, EventBody, RunStage};
 use secrecy::ExposeSecret;
 
 use super::{
-    directory::Scratch,
     prepare::{
         checkout::{Checkout, LaterCommits},
         repo_config,
         settings_files::SettingsInUse,
     },
     report::RunReport,
+    scratch::Scratch,
     telemetry::record_stance,
 };
 use crate::{context::Context, env::ci::CiEnvironment, exit::Failure};
-use conclave_engine::ports::TelemetrySink;
+use conclave_engine::ports::{Forge, TelemetrySink};
 
 /// A person's word that is in force.
 pub(crate) struct Broken {
@@ -37,6 +37,8 @@ pub(crate) struct Broken {
 /// The settings of the target branch, and where they were read.
 struct SettingsRead {
     config: RepoConfig,
+    /// False if a setting that protects could not be read.
+    is_whole: bool,
     repository: Repository,
     later: LaterCommits,
     commit: String,
@@ -62,7 +64,9 @@ impl Request<'_> {
         let checkout = Checkout::open(self.pipeline, &context.env, scratch.path(), None).await?;
         let (repository, _, later) = checkout.complete(&subject).await?;
         let loaded = repo_config::load(&repository, &subject).await?;
+        let is_whole = loaded.in_force.unread().next().is_none();
         Ok(SettingsRead {
+            is_whole,
             config: loaded.in_force.config,
             commit: subject.settings_commit().to_owned(),
             repository,
@@ -81,7 +85,13 @@ impl Broken {
         };
         let read = request.settings(context).await;
         let (by, mode) = match &read {
-            Ok(settings) => (settings.config.break_glass.by, settings.config.review.mode),
+            Ok(settings) if settings.is_whole => (settings.config.break_glass.by, settings.config.review.mode),
+            Ok(settings) => {
+                context.output.note(
+                    "Settings of the target branch cannot be read, so `break glass` approves nothing: correct .conclave.toml there",
+                );
+                (settings.config.break_glass.by, Some(ReviewMode::Comment))
+            }
             Err(failure) => {
                 context.output.note(&format!(
                     "The settings of the target branch cannot be read, so `break glass` approves nothing: {failure}"
@@ -95,10 +105,12 @@ impl Broken {
                 let other = request.publisher.break_glass(BreakGlassPolicy::NotAuthor).await?;
                 if other.is_none() {
                     context.output.note(&format!(
-                        "`break glass` by {} (note {}) does not count: who opened a merge request or committed to it cannot skip \
-                         its review. Another member with the role Developer can, or set `[break_glass] by = \"developers\"` on the \
+                        "`break glass` by {} (note {}) does not count: who opened the {} or committed to it cannot skip \
+                         its review. Another member who may push to the project can, or set `[break_glass] by = \"developers\"` on the \
                          target branch",
-                        glass.user, glass.note
+                        glass.user,
+                        glass.note,
+                        request.pipeline.forge.noun()
                     ));
                 }
                 other
@@ -158,7 +170,7 @@ impl Broken {
         report.enter(RunStage::Publish);
         let outcome = posted?;
         report.skipped_by_person();
-        context.output.posted(&outcome);
+        context.output.posted(&outcome, request.publisher.has_written());
         record_stance(report, Some(glass.merge_request), &outcome);
         Ok(())
     }

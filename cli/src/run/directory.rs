@@ -1,16 +1,10 @@
-//! Where a run keeps its records, and the scratch space that it leaves nothing of.
+//! Where a run keeps its records.
 
-use std::{
-    ffi::OsString,
-    io,
-    os::unix::fs::DirBuilderExt,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::ports::StopSignal;
 
-use super::{reports, sweep};
+use super::reports;
 use crate::{
     args::refused_directories,
     env::Environment,
@@ -190,63 +184,4 @@ pub(crate) fn programs_directory(environment: &Environment) -> Option<Utf8PathBu
 /// The directory for scratch space.
 pub(crate) fn temporary() -> Utf8PathBuf {
     Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
-}
-
-/// Maximum time for removing scratch space: long enough for the workspace of a large repository on a slow machine.
-const MAX_REMOVAL: Duration = Duration::from_mins(1);
-
-/// Maximum time for it in a run that was stopped, which has ten seconds in all.
-const MAX_REMOVAL_STOPPED: Duration = Duration::from_secs(5);
-
-/// Scratch space outside of every checkout: the agent's workspace and home. Removed when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    path: Utf8PathBuf,
-    stop: StopSignal,
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let began = Instant::now();
-        let takes_too_long = || {
-            let limit = match self.stop.cause() {
-                Some(_) => MAX_REMOVAL_STOPPED,
-                None => MAX_REMOVAL,
-            };
-            began.elapsed() > limit
-        };
-        if let Err(error) = sweep::remove(self.path.as_std_path(), takes_too_long) {
-            tracing::warn!(
-                "failed to remove {}: {error}. Remove it: it holds what the agents' process has written",
-                self.path
-            );
-        }
-    }
-}
-
-impl Scratch {
-    /// Makes it. Once `stop` says that the run has to end, its removal has less time.
-    pub(crate) fn create(stop: StopSignal) -> Result<Self, Failure> {
-        let directory = tempfile::Builder::new()
-            .prefix("conclave-")
-            .tempdir()
-            .map_err(|source| {
-                let place = std::env::temp_dir();
-                Failure::Settings(format!(
-                    "failed to make a temporary directory in {}: {source}. Set TMPDIR to a directory that can be written",
-                    place.display()
-                ))
-            })?;
-        let path = Utf8PathBuf::from_path_buf(directory.keep()).map_err(|path| {
-            Failure::Settings(format!(
-                "the path of the temporary directory {} is not UTF-8",
-                path.display()
-            ))
-        })?;
-        Ok(Self { path, stop })
-    }
-
-    pub(crate) fn path(&self) -> &Utf8Path {
-        &self.path
-    }
 }

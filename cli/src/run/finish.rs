@@ -192,7 +192,7 @@ impl Ending<'_> {
             outcome => outcome?,
         };
         record_stance(self.run.observers.sink().as_ref(), review.merge_request, &outcome);
-        output.posted(&outcome);
+        output.posted(&outcome, forge.has_written());
         Ok(Some(outcome))
     }
 }

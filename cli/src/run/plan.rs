@@ -26,9 +26,9 @@ use serde::Serialize;
 
 use self::tokenizer::Tokenizer;
 use super::{
-    directory::Scratch,
     finish::outcome::nothing_left,
     prepare::{ChosenBy, Prepared, change::Source, components::Components, prepare},
+    scratch::Scratch,
     start::{
         choice::find_programs,
         inputs,

@@ -27,7 +27,7 @@ use conclave_engine::{
     ports::{Progress, ProgressEvent, PublishSettings},
     prompt::PromptLibrary,
     repo_config::{PathSettings, RepoConfig},
-    review::{ApprovalHold, Before, Plan, ThreadState},
+    review::{ApprovalHold, Before, HoldCause, Plan, ThreadState},
     rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::Follower;
@@ -161,7 +161,10 @@ pub(crate) async fn prepare(
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
     warnings.extend(repo.warnings());
-    let security = security_paths(&config, &mut warnings);
+    let broken = follower.unanswered().filter(|fallback| fallback.is_broken);
+    let broken = broken.map(|fallback| ApprovalHold::new(HoldCause::Settings, fallback.sentence()));
+    let mut unread: Vec<ApprovalHold> = repo.hold().into_iter().chain(own.hold()).chain(broken).collect();
+    let security = security_paths(&config, &mut warnings, &mut unread);
     let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
     warnings.extend(without_effect);
     report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
@@ -199,7 +202,9 @@ pub(crate) async fn prepare(
     of_plan.extend(efforts::without_effect(&plan, &config, &runtime.providers));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
-    let approval_holds = known_holds(&job, locks.holds, trojan_source.hold, &diff);
+    unread.extend(holds::of_rules(&rules.left_out));
+    let of_change = locks.holds.into_iter().chain(trojan_source.hold);
+    let approval_holds = known_holds(&job, unread.into_iter().chain(of_change), &diff);
     Ok(Prepared {
         job,
         diff,
@@ -246,14 +251,9 @@ fn recall(memory: Option<MemorySource>, repo: &LoadedRepoConfig) -> Recall {
 }
 
 /// Why the approval is withheld, as far as that is known before the run.
-fn known_holds(
-    job: &Job,
-    of_locks: Vec<ApprovalHold>,
-    of_trojan_source: Option<ApprovalHold>,
-    diff: &FilteredDiff,
-) -> Vec<ApprovalHold> {
-    let known = job.holds.iter().cloned().chain(of_locks);
-    known.chain(of_trojan_source).chain(holds::of_diff(diff)).collect()
+fn known_holds(job: &Job, found: impl Iterator<Item = ApprovalHold>, diff: &FilteredDiff) -> Vec<ApprovalHold> {
+    let known = job.holds.iter().cloned().chain(found);
+    known.chain(holds::of_diff(diff)).collect()
 }
 
 /// Shows warnings as they come up.
@@ -354,8 +354,10 @@ fn explain(plan: &Plan, input: &PlanInput<'_>) -> Vec<(ReviewerName, RouteExplan
 
 /// The security-sensitive paths. A document's patterns are checked when it is read, so the built-in ones stand in only
 /// for what no check foresaw; then the review says so.
-fn security_paths(config: &ConfigDocument, warnings: &mut Vec<String>) -> SecurityPaths {
+fn security_paths(config: &ConfigDocument, warnings: &mut Vec<String>, holds: &mut Vec<ApprovalHold>) -> SecurityPaths {
     SecurityPaths::new(&config.risk).unwrap_or_else(|faults| {
+        let reason = "The configuration's security-sensitive paths cannot be read; the warnings say what to correct.";
+        holds.push(ApprovalHold::new(HoldCause::Settings, reason));
         warnings.extend(faults.into_iter().map(|fault| {
             let place = format!("risk.{}[{}]", fault.list, fault.index);
             format!(

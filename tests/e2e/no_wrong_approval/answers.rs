@@ -13,6 +13,7 @@ on_both_runtimes! {
     an_invisible_character_makes_no_quote_untrue
     hidden_characters_in_added_code_are_found_without_a_model
     a_file_may_not_show_another_name_or_declare_that_its_text_means_something_else
+    findings_without_room_are_not_forgotten_by_a_run_that_finds_nothing
     ordinary_writing_is_no_hidden_character
     a_critical_without_evidence_leaves_the_approval_to_a_person
     an_unreadable_answer_costs_one_more_turn_and_no_more
@@ -186,6 +187,8 @@ async fn a_file_may_not_show_another_name_or_declare_that_its_text_means_somethi
     for (files, findings) in [
         (vec![(FILE, "# -*- coding: utf-7 -*-\nLIMIT = 5\n")], 1),
         (vec![(disguised, "LIMIT = 5\n")], 0),
+        (vec![("src/\u{43e}rders.py", "LIMIT = 5\n")], 0),
+        (vec![("src/\u{1d5c6}ain.py", "LIMIT = 5\n")], 0),
     ] {
         let seen = {
             let scene = adding_all(&files).await;
@@ -195,7 +198,50 @@ async fn a_file_may_not_show_another_name_or_declare_that_its_text_means_somethi
         assert_eq!(seen.findings().len(), findings, "{files:?}: {}", seen.outcome.stderr);
         assert_eq!(seen.holds(), ["trojan_source"], "{files:?}");
         assert!(!seen.approved, "{files:?}");
+        for letter in ['\u{43e}', '\u{1d5c6}']
+            .into_iter()
+            .filter(|letter| files[0].0.contains(*letter))
+        {
+            let point = format!("{letter}<U+{:04X}>", u32::from(letter));
+            assert!(seen.note.contains(&point), "{point}: {}", seen.note);
+            assert!(seen.outcome.stdout.contains(&point), "{point}: {}", seen.outcome.stdout);
+        }
     }
+}
+
+async fn findings_without_room_are_not_forgotten_by_a_run_that_finds_nothing() {
+    let repository = Repository::new();
+    repository.write(".conclave.toml", "[review]\nmax_inline = 0\n");
+    repository.commit("No threads");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let line = "    rows = os.environ[name]";
+    repository.write(FILE, &file_with(line));
+    repository.commit("Report by name");
+    let scene = Scene::of(repository).await;
+    let found: String = (0..150)
+        .map(|number| {
+            let claim = format!(
+                "Claim {number} {}",
+                "is about something of its own, and long. ".repeat(4)
+            );
+            finding("warning", &format!("kind-{number}"), line).replace(CLAIM, &claim)
+        })
+        .collect();
+    scene.answers(&[&block(&found)]);
+    let first = scene.review().await;
+    assert_eq!(first.findings().len(), 150, "{}", first.outcome.stderr);
+    assert_eq!(first.review["verdict"], "minor_issues");
+    for _ in 0..2 {
+        scene.answers(&[NOTHING]);
+        let again = scene.review().await;
+        assert_eq!(again.review["verdict"], "minor_issues", "{}", again.note);
+        assert!(!again.findings().is_empty() && !again.approved);
+        assert_eq!(again.holds(), ["unlisted"], "those that did not fit");
+    }
+    scene.push(FILE, &file_with("    rows = []"));
+    scene.answers(&[NOTHING]);
+    let later = scene.review().await;
+    assert!(!later.holds().contains(&"unlisted"), "{:?}", later.holds());
 }
 
 async fn ordinary_writing_is_no_hidden_character() {

@@ -66,9 +66,22 @@ async fn the_author_settles_no_critical_finding_and_reads_who_can() {
     pipeline
         .gitlab
         .reply(pipeline.merge_request, bob, &thread.id, "won't fix");
-    let review = job().run().await.expect_code(0).review();
-    assert!(!stands(&review), "{review:#}");
+    let says_who = |review: &Value| {
+        assert!(!stands(review), "{review:#}");
+        assert_eq!(review["accepted"][0]["by"], "bob", "{review:#}");
+        let notes = pipeline.notes().concat();
+        assert!(!notes.contains("nothing to change"), "{notes}");
+        for part in [
+            "Approved; 1 critical finding accepted by bob",
+            "bob has accepted this critical finding",
+        ] {
+            assert!(notes.contains(part), "{part}: {notes}");
+        }
+    };
+    says_who(&job().run().await.expect_code(0).review());
     assert!(pipeline.thread_about(SERIOUS).resolved);
+    // Nor is it forgotten.
+    says_who(&job().run().await.expect_code(0).review());
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 

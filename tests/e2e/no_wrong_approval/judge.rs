@@ -184,11 +184,20 @@ async fn a_critical_stands_unless_code_refutes_it() {
         ),
         ("an import is quoted", dropped(&refuted_by(FILE, 1, "import re"))),
         (
+            "code is quoted that has nothing to do with it",
+            dropped(&refuted_by("src/other.py", 1, "class Limits:\n    DEPTH = 5")),
+        ),
+        (
+            "the whole file is named",
+            dropped(&json!({"file": FILE, "lines": "1-9999", "quote": OLD_GUARD})),
+        ),
+        (
             "it is lowered",
             json!([{"id": "F1", "action": "keep", "severity": "suggestion", "reason": "The name is checked."}]),
         ),
     ] {
-        let scene = changed().await;
+        let other = |repository: &Repository| repository.write("src/other.py", "class Limits:\n    DEPTH = 5\n");
+        let scene = changed_with("", other).await;
         scene.finds(&[&CRITICAL]);
         scene.decides(&decisions);
         scene.review().await.critical_stands(case);

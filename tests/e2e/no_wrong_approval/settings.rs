@@ -12,6 +12,8 @@ on_both_runtimes! {
     settings_that_git_cannot_read_are_an_error_and_never_none
     rules_in_a_directory_that_git_cannot_read_are_an_error_too
     a_plan_goes_by_the_newest_settings_too
+    a_setting_that_protects_and_cannot_be_read_withholds_the_approval
+    a_gate_that_cannot_be_read_blocks
 }
 
 const SETTINGS: &str = ".conclave.toml";
@@ -114,6 +116,79 @@ async fn rules_in_a_directory_that_git_cannot_read_are_an_error_too() {
     let outcome = job().run().await.expect_code(2);
     assert!(outcome.stderr.contains("git"), "{}", outcome.stderr);
     assert!(!pipeline.approved(), "what nobody could read approves nothing");
+}
+
+async fn a_setting_that_protects_and_cannot_be_read_withholds_the_approval() {
+    let own = |name: &str, paths: &str| {
+        format!("[[reviewers]]\nname = \"{name}\"\nprompt = \"docs/role.md\"\npaths = [\"{paths}\"]\nrequired = true\n")
+    };
+    let six: String = ["a", "b", "c", "d", "e", "f"].map(|name| own(name, "docs/")).concat();
+    let rule = "[[rule]]\nid = \"ENG-1\"\nwhen = \"x\"\nuse = \"y\"\nlink = \"https://rules.example/1\"\npaths = [\"docs/\"]\n\
+                [[rule]]\nid = \"ENG-2\"\nlink = \"https://rules.example/2\"\npaths = [\"src/\"]\nmanual_review = { who = [\"carol\"] }\n";
+    let codex = "[codex]\nrules = \"rules.toml\"\n";
+    let (bad_glob, bad_name) = (own("a", "src/["), own("A b", "src/"));
+    for (settings, place) in [
+        ("[review]\nmemory = \"off\"\n", ".conclave.toml:2"),
+        ("[review]\nauthor_setles = \"none\"\n", ".conclave.toml:2"),
+        (bad_glob.as_str(), ".conclave.toml:4"),
+        (&bad_name, ".conclave.toml:2"),
+        (&six, ".conclave.toml:26"),
+        (codex, "rules.toml:7"),
+    ] {
+        let (provider, repository) = (provider().await, Repository::clean());
+        let pipeline = Pipeline::new(&repository).await;
+        let files = [
+            (SETTINGS, settings),
+            ("rules.toml", rule),
+            ("docs/role.md", "Look twice.\n"),
+        ];
+        on_main(&pipeline, &repository, &files);
+        let job = pipeline.job(&repository, &[]).anthropic(&provider);
+        let outcome = job.run().await.expect_code(0);
+        withheld(&pipeline, &outcome.review(), place);
+    }
+}
+
+/// The review says which setting it is that withholds the approval.
+fn withheld(pipeline: &Pipeline, review: &Value, place: &str) {
+    let holds = &review["approval_holds"];
+    assert_eq!(holds[0]["cause"], "settings", "{place}: {holds}");
+    assert!(
+        holds[0]["places"].to_string().contains(&format!("\"{place}\"")),
+        "{place}: {holds}"
+    );
+    assert!(!pipeline.approved(), "{place}");
+    let notes = pipeline.notes().concat();
+    assert!(notes.contains("Settings that cannot be read"), "{place}: {notes}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn settings_and_prompts_behind_a_symbolic_link_withhold_the_approval() {
+    let settings = "[[reviewers]]\nname = \"own\"\nprompt = \"docs/role.md\"\npaths = [\"src/\"]\n";
+    for (link, place) in [("docs/role.md", "docs/role.md"), (SETTINGS, ".conclave.toml:1")] {
+        let (provider, repository) = (provider().await, Repository::clean());
+        let pipeline = Pipeline::new(&repository).await;
+        repository.git(&["checkout", "--quiet", "main"]);
+        repository.write("docs/other.md", settings);
+        std::os::unix::fs::symlink("docs/other.md", repository.path().join(link)).expect("a link");
+        if link != SETTINGS {
+            repository.write(SETTINGS, settings);
+        }
+        on_main(&pipeline, &repository, &[]);
+        let job = pipeline.job(&repository, &[]).anthropic(&provider);
+        let outcome = job.run().await.expect_code(0);
+        withheld(&pipeline, &outcome.review(), place);
+    }
+}
+
+async fn a_gate_that_cannot_be_read_blocks() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let pipeline = Pipeline::new(&repository).await;
+    on_main(&pipeline, &repository, &[(SETTINGS, "[review]\ngate = \"Block\"\n")]);
+    let job = pipeline.job(&repository, &[]).anthropic(&provider);
+    let outcome = job.run().await.expect_code(1);
+    withheld(&pipeline, &outcome.review(), ".conclave.toml:2");
 }
 
 async fn a_plan_goes_by_the_newest_settings_too() {

@@ -184,10 +184,14 @@ source = \"registry+https://github.com/rust-lang/crates.io-index\"
 checksum = \"aaaa\"
 ";
 
+/// The lines of [`LOCK`] that say where the package is from.
+const SOURCE: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";
+
 async fn a_dependency_that_moves_or_changes_under_its_version_holds_the_approval_back() {
     for (from, to, place) in [
         ("rust-lang/crates.io-index", "evil/index", "Cargo.lock:6"),
         ("aaaa", "bbbb", "Cargo.lock:7"),
+        (SOURCE, "", "Cargo.lock:4"),
         ("[[package]]", "[[package", "Cargo.lock"),
     ] {
         let before = |repository: &Repository| repository.write("Cargo.lock", LOCK);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use review_tracker::{
-    events::{Batch, Tiers, writes},
+    events::{Batch, KnownRuns, writes},
     ingest::{Terms, decode},
 };
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .parse()?;
     let now_ms = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut tiers = Tiers::default();
+    let mut tiers = KnownRuns::default();
     // No event of the bodies may be in the database.
     let known = BTreeSet::new();
     let all = writes(&[], &known, &tiers, now_ms);

@@ -58,8 +58,8 @@ impl Caller {
         Ok(())
     }
 
-    /// Returns whether it is a job of this project, spelled as its token spells it: in other cases one project would be many here, each of
-    /// them new, and a single job could use up what all jobs together may bring in a day.
+    /// Returns whether it is a job of this project. Both names are identities, so that one project is never many here, each of
+    /// them new.
     pub(crate) fn has_proved(&self, project: &str) -> bool {
         let own = |job: &JobIdentity| job.project_path == project;
         self.job.as_ref().is_some_and(own)
@@ -94,7 +94,7 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
             }
         }
         (None, Some(job)) => Account {
-            events: format!("job {}", job.project_path.to_ascii_lowercase()),
+            events: format!("job {}", job.project_path),
             projects: "jobs".to_owned(),
         },
         (None, None) if token::entries(&accepted).next().is_none() && !oidc::is_on(env) => {

@@ -6,12 +6,12 @@
 mod accept;
 mod batch;
 mod families;
+mod known_runs;
 mod limits;
 mod merge_requests;
 mod names;
 mod rollup;
 mod rows;
-mod tiers;
 mod totals;
 mod write;
 
@@ -38,9 +38,10 @@ use rows::Writer;
 pub(crate) use accept::{check, correct};
 pub use batch::Batch;
 pub(crate) use families::{Families, families};
+pub use known_runs::KnownRuns;
+pub(crate) use known_runs::{STORED, StoredRun};
 pub(crate) use names::{AGENTS, MAX_MODELS, MAX_OTHER_AGENTS, built_in_agents};
 pub use rows::writes;
-pub use tiers::Tiers;
 #[cfg(test)]
 pub(crate) use totals::ModelUse;
 pub(crate) use totals::{Count, RunCount, Totals};

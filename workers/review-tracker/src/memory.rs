@@ -1,6 +1,6 @@
 //! `/v1/memory`: what a repository remembers. Reviews and people read it; operators clear it.
 
-use conclave_shared::memory::Forgotten;
+use conclave_shared::{memory::Forgotten, project};
 use conclave_worker_common::{Access, Outcome, allow, configured, holder, json, judge, presented, refusal};
 use worker::{Env, Request, Response, console_log};
 
@@ -33,9 +33,7 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
     } else {
         Some(caller::authorize(request, env).await?)
     };
-    let Some(project) = parameter(request, "project", MAX_PROJECT)? else {
-        return Err(refusal(&texts::no_project())?);
-    };
+    let project = asked_project(request)?;
     if let Some(review) = review.as_mut().filter(|review| !review.may_speak_for(&project)) {
         review.prove_project(env).await?;
         if !review.may_speak_for(&project) {
@@ -48,9 +46,7 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
 
 async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
     let who = holder(request, env, OPERATOR_TOKENS).await?;
-    let Some(project) = parameter(request, "project", MAX_PROJECT)? else {
-        return Err(refusal(&texts::no_project())?);
-    };
+    let project = asked_project(request)?;
     let fingerprint = parameter(request, "fingerprint", MAX_FINGERPRINT)?.unwrap_or_default();
     let findings = store::forget(env, &project, &fingerprint, clock::now_ms(), &who).await?;
     console_log!(
@@ -60,6 +56,14 @@ async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
         })
     );
     Ok(json(200, &Forgotten { findings })?)
+}
+
+/// The project that is asked for.
+fn asked_project(request: &Request) -> Outcome<String> {
+    match parameter(request, "project", MAX_PROJECT)? {
+        Some(path) => Ok(project::identity(path)),
+        None => Err(refusal(&texts::no_project())?),
+    }
 }
 
 /// A parameter of the query; one that is there has to be good.

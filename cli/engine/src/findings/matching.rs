@@ -28,7 +28,7 @@ pub fn same_claims(findings: &[Finding]) -> Vec<Vec<usize>> {
 }
 
 /// Findings that a program may take for one without a judge, as groups of at least two positions: those that quote the same
-/// lines of one file, and say nearly the same or have one fingerprint.
+/// lines of one file, and say nearly the same.
 pub fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
     groups(findings, SURE, |one, other| overlap(&anchor(one), &anchor(other)))
 }
@@ -52,7 +52,8 @@ fn groups(findings: &[Finding], border: f64, one_place: impl Fn(&Finding, &Findi
         if one.is_prompt_injection() != other.is_prompt_injection() || !one_place(one, other) {
             return None;
         }
-        if one.fingerprint == other.fingerprint && one.line == other.line {
+        // Of one kind on one line are also two problems of that line: what they say has to agree.
+        if one.claim == other.claim && one.fingerprint == other.fingerprint && one.line == other.line {
             return Some(1.0);
         }
         // One reviewer reports a problem once: two of its findings are two problems, whatever they look like.

@@ -98,7 +98,7 @@ fn a_reviewer_does_not_repeat_itself() {
 }
 
 #[test]
-fn the_same_code_and_kind_at_one_line_is_one_problem_in_any_words() {
+fn the_same_code_and_kind_at_one_line_is_one_problem_only_where_the_claims_agree() {
     let mut findings = pair(
         ("src/a.py", 10),
         ("src/a.py", 10),
@@ -108,6 +108,9 @@ fn the_same_code_and_kind_at_one_line_is_one_problem_in_any_words() {
     findings[1].category = findings[0].category.clone();
     assert_eq!(repeats(&findings), NONE, "nor are a line and a category");
     findings[1].fingerprint = findings[0].fingerprint.clone();
+    assert_eq!(repeats(&findings), NONE, "nor is one identity");
+    assert_eq!(same_claims(&findings), NONE, "and nobody agrees");
+    findings[1].claim = REWORDED.to_owned();
     assert_eq!(repeats(&findings), [vec![0, 1]]);
     findings[1].line = 20;
     assert_eq!(repeats(&findings), NONE, "the same code stands in two places");

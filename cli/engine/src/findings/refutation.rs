@@ -6,11 +6,15 @@ use conclave_shared::{finding::Finding, path_kind::PathKind};
 use super::{
     code_lines::code_lines,
     locate::{Place, locate_whole},
+    relation::Names,
 };
 use crate::diff::{ChangeKind, Content, FileDiff, RowKind};
 
 /// The fewest letters, besides keywords, that a quoted line of code needs to say anything.
 const MIN_LETTERS: usize = 4;
+
+/// The most lines that a quote, and the range that it is said to have, may span: who quotes a whole file shows nothing in it.
+pub(crate) const MAX_LINES: u32 = 60;
 
 /// Words that stand everywhere, in lower case.
 const EVERYWHERE: &str = "else elif end endif pass return break continue begin finally try catch do then fi done esac true false null \
@@ -55,14 +59,28 @@ pub(crate) fn check_refutation(
     if PathKind::of(file.path).is_prose() && !PathKind::of(&finding.file).is_prose() {
         return Err(format!("{} is prose, and words do not refute code", file.path));
     }
+    if quote.lines().count() > usize::try_from(MAX_LINES).unwrap_or(usize::MAX) {
+        return Err(too_long());
+    }
     // Where the quote stands several times, a place of this change counts: the strict reading.
     let changed = |line: u32| file.change.is_some_and(|change| change.lines.is_added(line));
     let place = locate_whole(file.head, quote, line, changed)
         .ok_or_else(|| format!("the quoted code does not stand in {}", file.path))?;
-    if !says_something(finding, file, place, quote) {
+    let telling = telling_code(finding, file, place, quote);
+    if telling.is_empty() {
         return Err(
             "the quote is too little: it needs a line of code that is neither a comment nor an import, nor a bracket or keyword \
              alone, nor one that the finding quotes itself"
+                .to_owned(),
+        );
+    }
+    // What people write has no names that a program could compare.
+    let is_code = !PathKind::of(&finding.file).is_prose();
+    let names = Names::of(finding);
+    if is_code && !telling.iter().any(|code| names.are_in(code)) {
+        return Err(
+            "no line of the quote has to do with the finding: one has to use a name that the finding's own code, or code in its \
+             claim, uses too, as in the check of that value or the definition of what is called"
                 .to_owned(),
         );
     }
@@ -74,21 +92,26 @@ pub(crate) fn check_refutation(
     })
 }
 
-/// Returns whether one quoted line is code that means something, and is not the finding's own.
-fn says_something(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &str) -> bool {
+/// The fault of a quote, or of the range of one, that is too long.
+pub(crate) fn too_long() -> String {
+    format!("it spans more than {MAX_LINES} lines: name and quote only those that make the claim untrue")
+}
+
+/// The quoted code that means something, and is not the finding's own, line by line.
+fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &str) -> Vec<String> {
     let code = if PathKind::of(file.path).is_prose() {
         file.head.lines().map(str::to_owned).collect()
     } else {
         code_lines(file.path, file.head)
     };
     let own = Own::of(finding);
-    place.lines().any(|line| {
+    let telling = place.lines().filter_map(|line| {
         let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         let (Some(code), Some(whole)) = (code.get(index), file.head.lines().nth(index)) else {
-            return false;
+            return None;
         };
         if own.has(file.path, line, whole) {
-            return false;
+            return None;
         }
         let code = squeezed(code);
         // One quoted line may be a part of a line; then that part has to mean something, and has to be code.
@@ -99,10 +122,11 @@ fn says_something(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: 
             } else {
                 shared_end(&code, &quoted)
             };
-            return is_telling(&part);
+            return is_telling(&part).then_some(part);
         }
-        is_telling(&code)
-    })
+        is_telling(&code).then_some(code)
+    });
+    telling.collect()
 }
 
 /// The code that a quote of code and comment, or of a line with a mark in front, holds.

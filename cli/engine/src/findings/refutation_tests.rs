@@ -115,11 +115,13 @@ fn a_quote_that_says_nothing_refutes_nothing() {
         "+    return db.query(name)",
         "def find(name):\n...\n    return db.query(name)",
         "there is no such line",
+        // Code that has nothing to do with the finding.
+        "    return db.query(name)\n\n\ndef other():",
+        "def other():\n    pass",
     ] {
         assert!(check(&[7], 3, quote).is_err(), "{quote:?}");
     }
     for quote in [
-        "    return db.query(name)\n\n\ndef other():",
         "not NAME.fullmatch(name)",
         "5:     if not NAME.fullmatch(name):",
         "import db\n\n# the caller checks the name\ndef find(name):",
@@ -143,4 +145,17 @@ fn prose_does_not_refute_code() {
         ..finding()
     };
     assert!(check_refutation(&about_prose, file("docs/names.md"), 1, quote).is_ok());
+}
+
+#[test]
+fn a_long_quote_refutes_nothing() {
+    let head = HEAD.to_owned() + &"filler = name\n".repeat(80);
+    let file = QuotedFile {
+        path: "src/a.py",
+        head: &head,
+        base: Some(&head),
+        change: None,
+    };
+    let fault = check_refutation(&finding(), file, 1, &head).expect_err("too long");
+    assert!(fault.contains("more than 60 lines"), "{fault}");
 }

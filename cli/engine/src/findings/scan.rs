@@ -6,14 +6,20 @@
 //! as text, and never fails. The text of a field is opaque up to the closing tag that makes all tags of the answer fit
 //! together. What can be read in several ways, or not at all, becomes a fault: no finding is lost in silence.
 
+mod beside;
 mod json;
 mod lenient;
 mod raw_finding;
 mod strict;
 mod traces;
+mod visible;
 
-use super::tags::{Name, next_tag, tags};
+use super::{
+    tags::{Name, next_tag, tags},
+    written::shorten,
+};
 
+pub use beside::may_tell;
 pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
 
@@ -42,9 +48,11 @@ impl ScanOutcome {
 /// what the words behind it take back.
 const EMPTY_AMONG_WORDS: &str =
     "the empty answer stands among other words; it has to stand on lines of its own, as the last thing of the message";
-/// Fault of an empty answer beside which a problem may stand.
-const TOLD_BESIDE: &str = "the message has no findings, and yet names a file, a line or a problem beside them; give each problem as a \
-    <finding>, or <findings></findings> alone, without any other words";
+/// Fault of an empty answer beside which a problem may stand; the words follow.
+const TOLD_BESIDE: &str = "an empty list and words that may be a problem; which is it? Give each problem as a <finding>, or answer \
+    <findings></findings> alone: ";
+/// Fault of an answer that may be a part of its own thinking.
+const STILL_THINKING: &str = "the answer begins to think and never ends that; the findings have to stand behind it";
 /// A block of findings that was opened and never closed.
 const BLOCK_CUT: &str = "the <findings> block is cut off";
 /// Fields that hold code.
@@ -59,18 +67,30 @@ const MAX_ANSWER: usize = 300_000;
 ///
 /// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
 /// those before it hold, because models think aloud before they answer; what it leaves out is kept, and a fault. A mere
-/// mention of the tag does not count as a block. An empty block is accepted only if nothing else in the message looks like a
-/// report. `paths` are the paths of the changed files.
+/// mention of the tag does not count as a block. Words beside an empty block are a question to the reviewer, unless they
+/// only say what it read, or that there is nothing. `paths` are the paths of the changed files.
 pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
-    if answer.trim().is_empty() {
-        return ScanOutcome::fault("the answer is empty");
-    }
+    read(answer, paths, false)
+}
+
+/// Reads the answer of a reviewer that was asked whether it means its empty list: then an empty list is one, unless a report
+/// stands beside it.
+pub fn scan_once_asked(answer: &str, paths: &[&str]) -> ScanOutcome {
+    read(answer, paths, true)
+}
+
+fn read(answer: &str, paths: &[&str], is_asked: bool) -> ScanOutcome {
     if answer.len() > MAX_ANSWER {
         let fault = format!("the answer has {} bytes, more than {MAX_ANSWER}", answer.len());
         return ScanOutcome {
             lost: usize::from(holds_findings(answer)),
             ..ScanOutcome::fault(&fault)
         };
+    }
+    let seen = visible::visible(answer);
+    let answer = seen.text.as_str();
+    if answer.trim().is_empty() {
+        return ScanOutcome::fault("the answer is empty");
     }
     let mut outcome = scan_forms(answer);
     let contradictions = outcome.findings.iter().enumerate().filter_map(|(index, finding)| {
@@ -83,11 +103,12 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     let contradictions: Vec<String> = contradictions.collect();
     outcome.faults.extend(contradictions);
     if outcome.faults.is_empty() && outcome.findings.is_empty() {
-        let contradicts = traces::contradicts_nothing_found(answer, paths);
-        if contradicts || traces::may_be_report(answer, paths) {
-            outcome.faults.push(TOLD_BESIDE.to_owned());
+        let told = beside::told_beside(answer, paths).filter(|told| told.is_report || !is_asked);
+        outcome.faults.extend(told.map(|told| told.fault()));
+        if seen.is_unclosed {
+            outcome.faults.push(STILL_THINKING.to_owned());
         }
-        outcome.lost = usize::from(contradicts);
+        outcome.lost = usize::from(traces::contradicts_nothing_found(answer, paths));
     } else if outcome.faults.is_empty() {
         outcome.lost = 0;
     } else if outcome.findings.is_empty() {
@@ -167,14 +188,17 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     Some(outcome)
 }
 
-/// Returns whether a part of an answer has lines of its own, and nothing behind it. Backticks are a fence around it.
+/// Returns whether a part of an answer has lines of its own, and nothing behind it that could take it back. Backticks are a
+/// fence around it.
 fn stands_alone_at_the_end(answer: &str, start: usize, end: usize) -> bool {
     let is_blank = |text: &str| {
         text.chars()
             .all(|character| character.is_whitespace() || character == '`')
     };
     let line = answer[..start].rsplit(['\n', '\r']).next().unwrap_or_default();
-    is_blank(line) && is_blank(&answer[end..])
+    let rest = &answer[end..];
+    is_blank(line)
+        && (is_blank(rest) || (is_blank(rest.lines().next().unwrap_or_default()) && beside::says_nothing(rest)))
 }
 
 /// Returns whether the answer breaks off right behind the beginning of one more block.

@@ -393,7 +393,9 @@ fn an_empty_block_that_a_sentence_quotes_is_no_answer() {
         "Nothing is wrong with `x`.\n\n<findings></findings>",
         "Nothing.\n```\n<findings></findings>\n```\n",
         "Nothing.\n```json\n{\"findings\": []}\n```\n",
-        "An empty list would be <findings></findings>, and that it is:\n<findings></findings>",
+        "I read src/db.py and src/calc.py.\n<findings></findings>",
+        "<findings></findings>\n\nI read all files and found no issues.",
+        "<think>Is src/db.py:4 a critical injection? No.</think>\n<findings></findings><|im_end|>",
     ] {
         assert_eq!(scan(answer).faults, Vec::<String>::new(), "{answer}");
     }
@@ -415,14 +417,60 @@ fn a_report_beside_an_empty_answer_is_a_fault_and_in_another_notation_it_is_owed
         ("The query in src/db.py is concatenated from user input.", 0),
         ("In Zeile 4 wird die Eingabe verkettet.", 0),
     ] {
-        let outcome = scan(&format!("{words}\n\n<findings></findings>"));
-        assert_eq!(outcome.faults, [super::TOLD_BESIDE], "{words}");
+        let answer = format!("{words}\n\n<findings></findings>");
+        let outcome = scan(&answer);
+        assert!(is_question(&outcome), "{words}: {outcome:?}");
         assert_eq!(outcome.lost, lost, "{words}");
         let alone = scan(words);
         assert!(!alone.faults.is_empty(), "{words}");
     }
     let json = scan("{\"findings\": [], \"summary\": \"A critical injection in src/db.py:4\"}");
-    assert_eq!((&json.faults[..], json.lost), (&[super::TOLD_BESIDE.to_owned()][..], 1));
+    assert!(is_question(&json) && json.lost == 1, "{json:?}");
     let clean = scan("I have reviewed all files and found no issues.\n\n<findings></findings>");
     assert_eq!(clean, ScanOutcome::default());
+}
+
+fn is_question(outcome: &ScanOutcome) -> bool {
+    matches!(&outcome.faults[..], [fault] if fault.starts_with(super::TOLD_BESIDE))
+}
+
+#[test]
+fn a_reviewer_that_was_asked_may_mean_its_empty_list_and_a_report_beside_it_stays_one() {
+    let asked = |words: &str| super::scan_once_asked(&format!("{words}\n<findings></findings>"), &["src/db.py"]);
+    for words in [
+        "The query in src/db.py is built from its parameters.",
+        "As I said, the change adds a helper to src/db.py.",
+    ] {
+        assert!(
+            is_question(&scan(&format!("{words}\n<findings></findings>"))),
+            "{words}"
+        );
+        assert_eq!(asked(words), ScanOutcome::default(), "{words}");
+    }
+    for words in [
+        "CRITICAL: the query in src/db.py is concatenated.",
+        "src/db.py:4 concatenates its input.",
+        "severity: warning\nfile: src/db.py",
+        "src/db.py has a bug: its input is concatenated.",
+    ] {
+        assert!(is_question(&asked(words)), "{words}");
+    }
+}
+
+#[test]
+fn findings_in_thinking_are_none_and_an_answer_within_it_is_no_answer() {
+    let thought = "<finding><severity>critical</severity><claim>c</claim></finding>";
+    let outcome = scan(&format!(
+        "<think><findings>{thought}</findings></think>\n<findings></findings>"
+    ));
+    assert_eq!(outcome, ScanOutcome::default());
+    for answer in [
+        "<think>\n<findings></findings>",
+        "<think><findings></findings></think>",
+        "<|channel|>analysis<|message|>fine\n<findings></findings>",
+    ] {
+        assert_eq!(scan(answer).faults.len(), 1, "{answer}");
+    }
+    let told = "<think>fine</think>A critical injection in src/db.py.\n<findings></findings>";
+    assert!(is_question(&scan(told)) && scan(told).lost == 1);
 }

@@ -154,6 +154,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         record,
         thread: None,
         state: ThreadState::Open,
+        resolved_by: Untrusted::default(),
         replies: Vec::new(),
         anchor: AnchorState::Unknown,
         code: String::new(),

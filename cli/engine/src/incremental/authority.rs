@@ -5,10 +5,11 @@
 
 use conclave_shared::severity::Severity;
 
-use super::{ReplyIntent, intent};
+use super::{ReplyIntent, declines_with_reason, intent};
 use crate::{
     repo_config::AuthorSettles,
     review::{AuthorRole, ExistingFinding, FindingRecord, Reply},
+    untrusted::Untrusted,
 };
 
 /// Whether the author of the merge request may settle the finding. What endangers production, and a breach
@@ -29,14 +30,15 @@ pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles)
 }
 
 /// What was decided about a finding in its thread, and by whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Decision {
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decision<'f> {
+    pub(super) author: &'f Untrusted,
     pub(super) intent: ReplyIntent,
     pub(super) role: AuthorRole,
 }
 
 /// The last word of those who may settle the finding; nothing if it may be another person's text.
-pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision> {
+pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision<'_>> {
     let may_settle = |reply: &&Reply| match reply.role {
         AuthorRole::Member => true,
         AuthorRole::Author => finding.author_may_settle,
@@ -44,9 +46,21 @@ pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision> {
     };
     let last = finding.replies.iter().rev().find(may_settle)?;
     (!last.edited).then(|| Decision {
-        intent: intent(&last.body.own_words(), finding.language),
+        author: &last.author,
+        intent: meaning(finding, last),
         role: last.role,
     })
+}
+
+/// Reads an answer to this finding: a reason beside a decision takes nothing from it where the finding is not serious.
+fn meaning(finding: &ExistingFinding, reply: &Reply) -> ReplyIntent {
+    let words = reply.body.own_words();
+    match intent(&words, finding.language) {
+        ReplyIntent::Mixed if !finding.record.is_serious() && declines_with_reason(&words, finding.language) => {
+            ReplyIntent::Declines
+        }
+        intent => intent,
+    }
 }
 
 /// Whether those who may settle the finding have done so in its thread.
@@ -79,7 +93,7 @@ pub(super) struct Argument {
 
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
     let last = replies.iter().rfind(|reply| reply.role.is_member())?;
-    let intent = intent(&last.body.own_words(), finding.language);
+    let intent = meaning(finding, last);
     let settles = matches!(intent, ReplyIntent::Declines | ReplyIntent::Acknowledges);
     let has_right = last.role == AuthorRole::Member || finding.author_may_settle;
     (!settles || !has_right || last.edited).then_some(Argument {

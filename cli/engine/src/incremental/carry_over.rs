@@ -1,9 +1,9 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
-use super::refuted::MAX_REFUTED;
+use super::{Identities, refuted::MAX_REFUTED};
 use crate::review::{
     Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, PathId, RefutedFinding, Remembered,
-    RememberedUnproven, ReviewedFiles, ReviewerReport,
+    RememberedUnproven, ReviewedFiles, ReviewerReport, Unlisted,
 };
 
 /// The version of the carry-over's shape.
@@ -37,6 +37,10 @@ pub struct Done<'a> {
     pub touched: Vec<PathId>,
     /// Serious findings without proof, of this review and of earlier ones.
     pub unproven: Vec<RememberedUnproven>,
+    /// Patches with findings of earlier reviews for which there was no room.
+    pub unlisted: Vec<Unlisted>,
+    /// The identities of all patches of the change.
+    pub identities: Identities,
     /// The newest comment that a judge has read, in this review or before it.
     pub heard: u64,
 }
@@ -98,6 +102,8 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         touched: done.touched,
         unproven: done.unproven,
         refuted,
+        unlisted: done.unlisted,
+        patches: done.identities,
         heard: done.heard,
     }
     .within(MAX_CARRY_OVER_BYTES)
@@ -105,12 +111,13 @@ pub fn remember(done: Done<'_>) -> CarryOver {
 
 impl CarryOver {
     /// The carry-over within a number of bytes as JSON. Patches go first, the oldest review's before others; then what threads
-    /// tell as well; then what no longer stands; then the least severe.
+    /// tell as well; then what no longer stands; then the least severe, of which only the patch is kept.
     #[must_use]
     pub fn within(mut self, most: usize) -> Self {
         if self.reviewed.is_empty() {
             self.touched.clear();
         }
+        let patches = std::mem::take(&mut self.patches);
         let size = |carry_over: &Self| serde_json::to_string(carry_over).map_or(usize::MAX, |text| text.len());
         while size(&self) > most {
             if let Some(last) = self.reviewed.last_mut() {
@@ -132,10 +139,14 @@ impl CarryOver {
             let least =
                 (0..self.findings.len()).min_by_key(|at| (standing(&self.findings[*at]), self.findings[*at].severity));
             match least {
-                Some(at) => drop(self.findings.remove(at)),
+                Some(at) => {
+                    let dropped = self.findings.remove(at);
+                    self.note_unlisted(&dropped, &patches);
+                }
                 None => break,
             }
         }
+        self.patches = patches;
         self
     }
 }

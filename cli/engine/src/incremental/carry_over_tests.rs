@@ -5,8 +5,8 @@ use conclave_shared::{
 use super::*;
 use crate::{
     diff::FileDiff,
-    incremental::test_support::fresh,
-    review::{Coverage, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION},
+    incremental::{still_unlisted, test_support::fresh, unlisted_hold},
+    review::{Coverage, HoldCause, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION},
 };
 
 fn review(findings: Vec<JudgedFinding>) -> Review {
@@ -44,6 +44,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         stages: Vec::new(),
         threads: Vec::new(),
         settled: Vec::new(),
+        accepted: Vec::new(),
         aside: None,
         carry_over: CarryOver::default(),
         seconds: 1.0,
@@ -70,6 +71,8 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         earlier: Vec::new(),
         touched: vec![PathId::new("a.py")],
         unproven: Vec::new(),
+        unlisted: Vec::new(),
+        identities: Identities::new(),
         heard: 0,
     }
 }
@@ -239,4 +242,37 @@ fn a_thread_that_was_left_open_is_not_remembered_as_resolved() {
     let before: Vec<Before> = carry_over.findings.iter().map(|entry| entry.before).collect();
     assert_eq!(before, [Before::Posted, Before::Resolved, Before::Fixed, Before::Fixed]);
     assert_eq!(carry_over.findings[0].severity, Severity::Critical);
+}
+
+#[test]
+fn findings_without_room_hold_until_their_patch_changes() {
+    let findings = (0..150).map(|number| {
+        let mut entry = fresh(&format!("F{number}"), Severity::Warning, "a");
+        entry.finding.fingerprint = conclave_shared::finding::fingerprint("a.py", "kind", &format!("code {number}"));
+        entry
+    });
+    let review = review(findings.collect());
+    let file = review.findings[0].finding.file.clone();
+    let ids = patches(3);
+    let identities = |own: usize| {
+        Identities::from([
+            (file.clone(), ids[own].clone()),
+            ("other.py".to_owned(), ids[2].clone()),
+        ])
+    };
+    let done = Done {
+        identities: identities(0),
+        ..done(&review, patches(1))
+    };
+    let carry_over = remember(done).within(20_000);
+    assert!(carry_over.findings.len() < 150, "not all of them fit");
+    assert_eq!(carry_over.unlisted.len(), 1, "they are of one file");
+    assert_eq!(still_unlisted(&carry_over.unlisted, &identities(0)).len(), 1);
+    assert!(still_unlisted(&carry_over.unlisted, &identities(1)).is_empty());
+    let hold = unlisted_hold(&carry_over.unlisted, &identities(0)).expect("it holds");
+    assert_eq!(
+        (hold.cause, &hold.places[..]),
+        (HoldCause::Unlisted, std::slice::from_ref(&file))
+    );
+    assert!(unlisted_hold(&[], &identities(0)).is_none());
 }

@@ -54,7 +54,7 @@ impl Review {
         });
         self.worsen(by_rules.verdict, &by_rules.reason);
         if let Some(other) = &meanwhile.other {
-            self.worsen(other.verdict, "another run of this merge request concluded so");
+            self.worsen(other.verdict, "another run of the same change concluded so");
         }
     }
 

@@ -1,11 +1,13 @@
 //! What stands, and what becomes of our threads.
 
+mod accepted;
 mod decide;
 mod surviving;
 
 use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
 
 use self::{
+    accepted::accepted,
     decide::{Outcome, Seen, change, decide, lacks_right},
     surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
 };
@@ -18,8 +20,8 @@ use super::{
 use crate::{
     memory::claim_key,
     review::{
-        AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Remembered, SettledFinding, ThreadAction,
-        ThreadState,
+        AcceptedFinding, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Remembered, SettledFinding,
+        ThreadAction, ThreadState,
     },
 };
 
@@ -49,6 +51,8 @@ pub struct Reconciled {
     pub remembered: Vec<Remembered>,
     /// What was settled since the last review.
     pub settled: Vec<SettledFinding>,
+    /// Serious findings that do not stand because people have accepted them.
+    pub accepted: Vec<AcceptedFinding>,
     /// What the review says of it.
     pub notes: Vec<String>,
 }
@@ -77,6 +81,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
         let change = change(finding, outcome, words, seen, head_sha);
         count.add(outcome);
         remember(&mut settled, finding, outcome);
+        settled.accepted.extend(accepted(finding, outcome));
         if let Some((how, by)) = settlement(finding, outcome) {
             settled.settled.push(settled_as(&finding.record, how, by));
         }

@@ -6,7 +6,7 @@ use crate::{
         EarlierStatus, EarlierVerdict,
         test_support::{existing, fresh, said},
     },
-    review::{AnchorState, AuthorRole, Refutation, RefutationStatus, Reply, ThreadChange},
+    review::{AnchorState, AuthorRole, FindingRecord, Refutation, RefutationStatus, Reply, ThreadChange},
 };
 
 const HEAD: &str = "2222222222222222";
@@ -306,6 +306,29 @@ fn a_decision_beside_other_words_is_an_argument_and_the_thread_says_how_to_decid
     assert!(text.starts_with("Because of line 3.\n\n"), "{text}");
     assert!(text.contains("answer with one of them and nothing else"), "{text}");
     assert!(!resolve);
+}
+
+#[test]
+fn a_reason_behind_a_decision_settles_what_is_not_serious() {
+    for text in ["won't fix: legacy code", "Wontfix – the file is generated."] {
+        gone(
+            &scene().replied(AuthorRole::Member, text),
+            &resolve("a member declined it"),
+            Some(Before::Resolved),
+        );
+        stands(&scene().replied(AuthorRole::Outsider, text));
+        let serious: [fn(&mut FindingRecord); 3] = [
+            |record| record.severity = Severity::Critical,
+            |record| record.production_risk = true,
+            |record| record.category = "prompt-injection".to_owned(),
+        ];
+        for change in serious {
+            let mut scene = scene().replied(AuthorRole::Member, text);
+            change(&mut scene.earlier[0].record);
+            assert_eq!(surviving(&scene.reconcile()).len(), 1, "{text}");
+        }
+    }
+    stands(&scene().replied(AuthorRole::Member, "won't fix: why?"));
 }
 
 /// A finding that is not the author's to settle.

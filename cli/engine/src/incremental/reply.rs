@@ -3,7 +3,8 @@
 //! Acting on a misread answer hides a problem, and no list of words is complete that take a decision back ("acknowledged, do
 //! not merge", "accepted risk: none"). So a decision is the whole answer: one of the phrases of `reply/english.rs`, after a
 //! greeting and the like, with "this" or "it" behind it, and nothing else; no second sentence, no reason, no picture, no
-//! question mark of any script. In the project's language, whole clauses count (`reply/languages.rs`).
+//! question mark of any script. In the project's language, whole clauses count (`reply/languages.rs`). Only for a finding that is not
+//! serious may a reason follow, behind a colon or a dash ([`declines_with_reason`]).
 //!
 //! Quotes in front of it (also between quotation marks), HTML and links are not the person's own words ([`OwnWords`]). Whatever
 //! decides nothing is an argument: the coordinator reads it, and where it begins like a decision, the thread says how to make it one.
@@ -54,6 +55,30 @@ pub fn intent(answer: &OwnWords, language: Option<Language>) -> ReplyIntent {
         }
     }
     if asks { ReplyIntent::Asks } else { ReplyIntent::Other }
+}
+
+/// Returns whether the answer declines and says why, behind a colon or a dash: "won't fix: the API is going away". The reason may
+/// hold anything but a question, so this is for findings that are not serious.
+pub fn declines_with_reason(answer: &OwnWords, language: Option<Language>) -> bool {
+    let [block] = &answer.blocks[..] else { return false };
+    if answer.doubtful || answer.goes_on || !block.paragraph {
+        return false;
+    }
+    let own = text(answer);
+    let parts = [":", "：", "–", "—", " - "]
+        .iter()
+        .filter_map(|mark| own.split_once(mark));
+    let Some((decision, reason)) = parts.min_by_key(|(decision, _)| decision.len()) else {
+        return false;
+    };
+    let [decision] = &sentences(decision)[..] else {
+        return false;
+    };
+    let words: Vec<&str> = decision.words.iter().map(String::as_str).collect();
+    let local = || language.and_then(languages::words)?.clause(&words, true);
+    let declines = english::intent(&words, true).or_else(local) == Some(ReplyIntent::Declines);
+    let reasons = sentences(reason);
+    declines && !decision.question && !reasons.is_empty() && !reasons.iter().any(|reason| reason.question)
 }
 
 /// Returns whether the answer holds a single line of words, commas and full stops, and nothing behind it: a sign, a link or a block of

@@ -277,3 +277,31 @@ fn a_question_is_one_in_the_persons_own_words() {
         assert!(!asked(other), "{other:?}");
     }
 }
+
+#[test]
+fn a_reason_behind_a_colon_or_a_dash_is_one() {
+    let declines = |text: &str, language| declines_with_reason(&OwnWords::of(text), language);
+    for text in [
+        "won't fix: the API is going away",
+        "wontfix – legacy code",
+        "Won't fix — it is generated. We remove it in May.",
+        "We will not fix this - see the ticket",
+    ] {
+        assert!(declines(text, None), "{text}");
+        assert_eq!(intent(&OwnWords::of(text), None), ReplyIntent::Mixed, "{text}");
+    }
+    assert!(declines("Wird nicht behoben: Altlast", Some(Language::German)));
+    for text in [
+        "won't fix",
+        "won't fix:",
+        "won't fix: why?",
+        "you won't fix this: it is broken",
+        "acknowledged: will be fixed",
+        "I can't, so won't fix: no time",
+        "won't fix: see\n\n> but do",
+        "- won't fix: legacy",
+        "Reason: won't fix",
+    ] {
+        assert!(!declines(text, None), "{text}");
+    }
+}

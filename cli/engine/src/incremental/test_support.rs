@@ -35,6 +35,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         record: FindingRecord::new(&entry, "1111111111"),
         thread: Some(format!("thread {letter}")),
         state: ThreadState::Open,
+        resolved_by: "somebody".into(),
         body: "What we wrote.".into(),
         replies: Vec::new(),
         anchor: AnchorState::Changed,

@@ -115,8 +115,8 @@ fn weight(record: &FindingRecord) -> &'static str {
 pub(super) fn not_the_authors(record: &FindingRecord) -> String {
     let why = weight(record);
     format!(
-        "This stands: the author of a merge request, and people who committed to it, cannot settle {why}. Another member of the \
-         project with at least the role Developer can, by an answer such as `won't fix` or `acknowledged`, or by resolving \
+        "This stands: the author of a change, and people who committed to it, cannot settle {why}. Another member of the \
+         project who may push to it can, by an answer such as `won't fix` or `acknowledged`, or by resolving \
          this thread."
     )
 }

@@ -5,20 +5,20 @@ use crate::language::Language;
 /// The sentence in a language.
 const fn sentence(language: Language) -> &'static str {
     match language {
-        Language::English => "The reviewers found nothing to change in this merge request.",
-        Language::German => "Die Prüfer haben in diesem Merge Request nichts gefunden, das zu ändern wäre.",
-        Language::French => "Les relecteurs n'ont rien trouvé à modifier dans cette demande de fusion.",
-        Language::Spanish => "Los revisores no han encontrado nada que cambiar en esta solicitud de fusión.",
-        Language::Portuguese => "Os revisores não encontraram nada a mudar neste pedido de merge.",
-        Language::Italian => "I revisori non hanno trovato nulla da cambiare in questa richiesta di merge.",
-        Language::Dutch => "De reviewers hebben in deze merge request niets gevonden dat anders moet.",
-        Language::Polish => "Recenzenci nie znaleźli w tej prośbie o scalenie niczego do zmiany.",
-        Language::Russian => "Проверяющие не нашли в этом запросе на слияние ничего, что нужно изменить.",
-        Language::Ukrainian => "Рецензенти не знайшли в цьому запиті на злиття нічого, що треба змінити.",
-        Language::Japanese => "レビュアーはこのマージリクエストに変更すべき点を見つけませんでした。",
-        Language::Chinese => "评审者在此合并请求中没有发现需要修改的地方。",
-        Language::Korean => "리뷰어들은 이 병합 요청에서 변경할 점을 찾지 못했습니다.",
-        Language::Arabic => "لم يجد المراجعون ما يجب تغييره في طلب الدمج هذا.",
+        Language::English => "The reviewers found nothing to change here.",
+        Language::German => "Die Prüfer haben hier nichts gefunden, das zu ändern wäre.",
+        Language::French => "Les relecteurs n'ont rien trouvé à modifier ici.",
+        Language::Spanish => "Los revisores no han encontrado nada que cambiar aquí.",
+        Language::Portuguese => "Os revisores não encontraram nada a mudar aqui.",
+        Language::Italian => "I revisori non hanno trovato nulla da cambiare qui.",
+        Language::Dutch => "De reviewers hebben hier niets gevonden dat anders moet.",
+        Language::Polish => "Recenzenci nie znaleźli tu niczego do zmiany.",
+        Language::Russian => "Проверяющие не нашли здесь ничего, что нужно изменить.",
+        Language::Ukrainian => "Рецензенти не знайшли тут нічого, що треба змінити.",
+        Language::Japanese => "レビュアーは変更すべき点を見つけませんでした。",
+        Language::Chinese => "评审者没有发现需要修改的地方。",
+        Language::Korean => "리뷰어들은 변경할 점을 찾지 못했습니다.",
+        Language::Arabic => "لم يجد المراجعون ما يجب تغييره هنا.",
     }
 }
 

@@ -20,6 +20,9 @@ const ENTRY_LINES: usize = 8;
 /// A rule is not sure of what it means, only of what it says.
 const CONFIDENCE: f64 = 0.95;
 
+/// The origin of packages that are files of the project.
+const THIS_PROJECT: &str = "this project";
+
 /// Names of entries that are no packages, but places that packages come from.
 const LISTS: [&str; 1] = ["the list of sources"];
 
@@ -28,6 +31,8 @@ pub(super) struct Change<'a> {
     pub(super) path: &'a str,
     /// Registries that nobody wonders about.
     pub(super) usual: &'a [&'a str],
+    /// True for packages of the npm world, in which the address of a tarball has the package's name and version.
+    pub(super) is_npm: bool,
     pub(super) base: Option<&'a LockFile>,
     pub(super) base_text: &'a str,
     pub(super) head: &'a LockFile,
@@ -41,6 +46,9 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
     findings.extend(without_hash(change));
     findings.extend(moved(change));
     findings.extend(with_other_hash(change));
+    let reported: HashSet<u32> = findings.iter().map(|finding| finding.line).collect();
+    let mislabeled = mislabeled(change).into_iter();
+    findings.extend(mislabeled.filter(|finding| !reported.contains(&finding.line)));
     findings.sort_by_key(|finding| finding.line);
     findings
 }
@@ -145,13 +153,16 @@ fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
 /// not told so in each merge request.
 fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     let key = |entry: &Entry| (entry.name.clone(), entry.version.clone());
-    let base: HashMap<(String, String), Hash> = change
-        .base
-        .iter()
-        .flat_map(|base| &base.entries)
-        .filter(|entry| entry.hash != Hash::Beside)
-        .map(|entry| (key(entry), entry.hash))
-        .collect();
+    // One package may stand at several places, each with its hash or without.
+    let without = |file: &LockFile| {
+        let mut count: HashMap<(String, String), usize> = HashMap::new();
+        for entry in file.entries.iter().filter(|entry| entry.hash == Hash::Missing) {
+            *count.entry(key(entry)).or_default() += 1;
+        }
+        count
+    };
+    let base = change.base.map(without).unwrap_or_default();
+    let head = without(change.head);
     let hashed_names: HashSet<&str> = change
         .base
         .iter()
@@ -168,7 +179,7 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .filter(|entry| from_registry(entry))
         .filter(|entry| match entry.hash {
             Hash::Present | Hash::Beside => false,
-            Hash::Missing => !never && base.get(&key(entry)) != Some(&Hash::Missing),
+            Hash::Missing => !never && head.get(&key(entry)) > base.get(&key(entry)),
             Hash::Optional => !entry.version.is_empty() && hashed_names.contains(entry.name.as_str()),
         })
         .collect();
@@ -194,21 +205,33 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
 }
 
 /// Packages that were there before, and now come from another place that the rules above do not report: another registry
-/// that the project uses already, another package of the same registry, or another address for the same version.
+/// that the project uses already, another package of the same registry, another address for the same version, or no registry
+/// any more but files of the project itself.
 fn moved(change: &Change<'_>) -> Vec<Finding> {
     let Some(base) = change.base else { return Vec::new() };
     let registries = base.registries();
     let mut origins: HashMap<&str, HashSet<String>> = HashMap::new();
     let mut addresses: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
+    let mut paths: HashMap<&str, HashSet<&str>> = HashMap::new();
     for entry in &base.entries {
+        if entry.source == Source::Local {
+            paths.entry(&entry.name).or_default().insert(&entry.source_text);
+        }
         let of_name = origins.entry(&entry.name).or_default();
-        of_name.insert(entry.origin().unwrap_or_else(|| "this project".to_owned()));
+        of_name.insert(entry.origin().unwrap_or_else(|| THIS_PROJECT.to_owned()));
         if let Some(key) = entry.key() {
             addresses.entry(key).or_default().insert(entry.address());
         }
     }
     let is_usual = |origin: &str| origin.is_empty() || change.usual.iter().any(|usual| origin.starts_with(usual));
     let has_moved = |entry: &&Entry| {
+        if entry.source == Source::Local {
+            let was_elsewhere = origins
+                .get(entry.name.as_str())
+                .is_some_and(|known| !known.contains(THIS_PROJECT));
+            let was_at = paths.get(entry.name.as_str());
+            return was_elsewhere || was_at.is_some_and(|known| !known.contains(entry.source_text.as_str()));
+        }
         // What is new for the whole file has been reported.
         let is_known_source = match &entry.source {
             Source::Registry(registry) => registries.contains(registry.as_str()),
@@ -245,6 +268,7 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         "lock-file-registry",
         |entry| {
             let place = match entry.address() {
+                _ if entry.source == Source::Local => "files of this project, and from no registry".to_owned(),
                 address if address.is_empty() => "the default registry".to_owned(),
                 address => format!("`{}`", shown(&address)),
             };
@@ -255,6 +279,45 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         },
         "So it is with",
         "If it was not meant to change, the owner of that place decides what code is installed.",
+    )
+}
+
+/// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is
+/// another package.
+fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
+    if !change.is_npm {
+        return Vec::new();
+    }
+    let label = |entry: &Entry| (entry.name.clone(), entry.version.clone(), entry.source_text.clone());
+    let known: HashSet<_> = change
+        .base
+        .iter()
+        .flat_map(|base| &base.entries)
+        .filter(|entry| entry.is_mislabeled())
+        .map(label)
+        .collect();
+    let mut seen = HashSet::new();
+    let entries: Vec<&Entry> = change
+        .head
+        .entries
+        .iter()
+        .filter(|entry| entry.is_mislabeled())
+        .filter(|entry| !known.contains(&label(entry)) && seen.insert(label(entry)))
+        .collect();
+    reported(
+        change,
+        &entries,
+        "lock-file-source",
+        |entry| {
+            format!(
+                "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
+                shown(&entry.name),
+                shown(&entry.version),
+                shown(&entry.address())
+            )
+        },
+        "So it is with",
+        "Who reads the name and the version believes to have other code than what is installed.",
     )
 }
 

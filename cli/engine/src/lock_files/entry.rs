@@ -88,6 +88,24 @@ impl Entry {
         }
     }
 
+    /// Returns whether it comes from a registry of npm by an address that names another package or another version.
+    pub(super) fn is_mislabeled(&self) -> bool {
+        let address = self.source_text.split(['#', '?']).next().unwrap_or_default();
+        let address = address.replace("%2F", "/").replace("%2f", "/").replace("%40", "@");
+        let (Source::Registry(_), Some((package, file))) = (&self.source, address.split_once("/-/")) else {
+            return false;
+        };
+        // Behind `npm:`, and without what a tarball's name leaves out.
+        let version = self.version.rsplit(':').next().unwrap_or_default();
+        let version = version.split('+').next().unwrap_or_default();
+        let (scope, bare) = self.name.rsplit_once('/').unwrap_or(("", &self.name));
+        let file = file.strip_prefix(scope).unwrap_or(file).trim_start_matches('/');
+        let is_package = package
+            .strip_suffix(self.name.as_str())
+            .is_some_and(|rest| rest.ends_with('/'));
+        !is_package || file != format!("{bare}-{version}.tgz")
+    }
+
     /// The address of this very version, without a revision or a query.
     pub(super) fn address(&self) -> String {
         match &self.source {

@@ -42,7 +42,7 @@ pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
     for (path, package) in &file.packages {
         // Without `node_modules` it is a directory of this project.
         if let Some((_, name)) = path.rsplit_once("node_modules/") {
-            entries.extend(npm_entry(path, name, package));
+            entries.push(npm_entry(path, name, package));
         }
     }
     // Since version 2 this part only repeats the other one; older versions of npm install from it all the same.
@@ -55,7 +55,7 @@ pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
 
 fn npm_tree(packages: &BTreeMap<String, NpmPackage>, entries: &mut Vec<Entry>) -> Result<(), String> {
     for (name, package) in packages {
-        entries.extend(npm_entry(name, name, package));
+        entries.push(npm_entry(name, name, package));
         if let Some(nested @ Value::Object(_)) = &package.dependencies {
             let nested = BTreeMap::deserialize(nested).map_err(|error| format!("below {name}: {error}"))?;
             npm_tree(&nested, entries)?;
@@ -64,10 +64,9 @@ fn npm_tree(packages: &BTreeMap<String, NpmPackage>, entries: &mut Vec<Entry>) -
     Ok(())
 }
 
-fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Option<Entry> {
-    if package.link || package.in_bundle || package.bundled {
-        return None;
-    }
+fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
+    // A directory of the project, or a part of another package: nothing is fetched for it.
+    let is_local = package.link || package.in_bundle || package.bundled;
     let version = package.version.clone().unwrap_or_default();
     let resolved = match &package.resolved {
         Some(Value::String(resolved)) => resolved.clone(),
@@ -75,19 +74,23 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Option<Entry> {
         _ if version.contains(':') => version.clone(),
         _ => String::new(),
     };
-    Some(Entry {
+    Entry {
         name: name.to_owned(),
         version,
-        source: if resolved.is_empty() {
-            Source::DefaultRegistry
-        } else {
-            npm_source(&resolved)
+        source: match resolved.as_str() {
+            _ if is_local => Source::Local,
+            "" => Source::DefaultRegistry,
+            resolved => npm_source(resolved),
         },
-        hash: Hash::required(package.integrity.is_some()),
+        hash: if is_local {
+            Hash::Beside
+        } else {
+            Hash::required(package.integrity.is_some())
+        },
         integrity: joined(package.integrity.as_deref().unwrap_or_default().split_whitespace()),
         source_text: resolved,
         anchor: format!("\"{key}\":"),
-    })
+    }
 }
 
 #[derive(Deserialize)]
@@ -171,6 +174,8 @@ struct PipfileMeta {
 
 #[derive(Deserialize)]
 struct PipfileSource {
+    #[serde(default)]
+    name: String,
     url: String,
 }
 
@@ -179,6 +184,8 @@ struct PipfileSource {
 struct PipfilePackage {
     version: String,
     hashes: Vec<String>,
+    /// The name of the source that it is from.
+    index: Option<String>,
     git: Option<String>,
     file: Option<String>,
     path: Option<String>,
@@ -193,11 +200,16 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
         .map(|source| place("the list of sources", "", &source.url))
         .collect();
     for (name, package) in file.sections.values().flatten() {
+        let index = package.index.as_ref();
+        let index = index.and_then(|index| file.meta.sources.iter().find(|source| source.name == *index));
         let url = package.file.as_deref().filter(|file| file.contains("://"));
         let (source, source_text) = match (&package.git, url, &package.path, &package.file) {
             (Some(git), ..) => (Source::Git(repository(git)), git.as_str()),
             (None, Some(url), ..) => (Source::Url(repository(url)), url),
-            (None, None, None, None) => (Source::DefaultRegistry, ""),
+            (None, None, None, None) => match index {
+                Some(index) => (Source::Registry(origin(&index.url)), index.url.as_str()),
+                None => (Source::DefaultRegistry, ""),
+            },
             _ => (Source::Local, ""),
         };
         entries.push(Entry {

@@ -65,7 +65,7 @@ fn what_was_turned_down_in_two_merge_requests_is_left_out_with_its_reason() {
     );
     assert_eq!(
         entry.reason.as_deref(),
-        Some("people of this repository have turned it down in 2 merge requests")
+        Some("people of this repository have turned it down in 2 changes")
     );
     assert_eq!(recalled.notes(&out).len(), 1, "and the review says so");
 }

@@ -2,7 +2,7 @@
 
 /// Why a finding is not part of the review.
 pub(super) fn turned_down(times: usize) -> String {
-    format!("people of this repository have turned it down in {times} merge requests")
+    format!("people of this repository have turned it down in {times} changes")
 }
 
 /// What the coverage says of findings that are left out.

@@ -10,12 +10,15 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    incremental::{Done, ReconcileInput, joined, reconcile, remember, remember_unproven},
+    incremental::{Done, ReconcileInput, joined, reconcile, remember, remember_unproven, unlisted_hold},
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     ports::SourceTree,
     repo_config::RubricSettings,
-    review::{Coverage, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport, SCHEMA_VERSION, StopCause},
+    review::{
+        AcceptedFinding, ApprovalHold, Coverage, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport,
+        SCHEMA_VERSION, StopCause,
+    },
     rules::ManualReview,
     session::{Judgement, PanelResult, Reading},
 };
@@ -67,9 +70,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     name_earlier(&mut coverage, job.prior.earlier);
     coverage.gaps = gaps(&panel.reports, &coverage, partly_read, stopped);
     coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
-    if subject.merge_request.is_some() {
-        remember_anchors(&mut judged, &job.files, source).await;
-    }
+    remember_anchors(&subject, &mut judged, &job.files, source).await;
     let is_cut = partial.is_some() || !coverage.gaps.is_empty();
     let reconciled = reconcile(ReconcileInput {
         earlier: &subject.existing_findings,
@@ -80,13 +81,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     });
     let findings = with_refuted(reconciled.findings, job.prior.refuted);
     reported.extend(findings.iter().filter(|entry| entry.since.is_some()).cloned());
-    let mut approval_holds = job.approval_holds;
-    approval_holds.extend(holds(&reported, &job.prompt_paths));
-    if stopped.is_none() && (judgement.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged)) {
-        let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
-        approval_holds.extend(no_judge(&reported, is_complete));
-    }
-    approval_holds.extend(unproven(&coverage.unproven));
+    let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
+    let unjudged = unjudged(&reported, judgement.degraded.is_some(), is_complete).filter(|_| stopped.is_none());
+    let of_run = holds(&reported, &job.prompt_paths).into_iter().chain(unjudged);
+    let unlisted = unlisted_hold(&job.prior.unlisted, &job.prior.identities);
+    let of_change = unproven(&coverage.unproven).into_iter().chain(unlisted);
     coverage
         .notes
         .extend(reconciled.notes.into_iter().chain(recalled.notes(&findings)));
@@ -94,7 +93,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
-    let result = rate(&findings, &coverage.gaps, &people, job.rubric, is_judged, stopped);
+    let mut result = rate(&findings, &coverage.gaps, &people, job.rubric, is_judged, stopped);
+    name_accepted(&mut result, &reconciled.accepted);
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
@@ -106,6 +106,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         earlier: job.prior.reviewed,
         touched: job.prior.touched,
         unproven: remember_unproven(&coverage.unproven, &job.prior.identities),
+        unlisted: job.prior.unlisted,
+        identities: job.prior.identities,
         heard: job.prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
@@ -130,7 +132,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         coordinator: heard.coordinator,
         degraded: judgement.degraded,
         manual_reviews: people,
-        approval_holds,
+        approval_holds: job.approval_holds.into_iter().chain(of_run).chain(of_change).collect(),
         partial,
         configuration: job.configuration,
         runtime: job.runtime,
@@ -139,6 +141,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         stages: job.stages,
         threads: reconciled.threads,
         settled: reconciled.settled,
+        accepted: reconciled.accepted,
         aside: judgement.verdicts.aside.filter(|_| job.prior.aside_open),
         carry_over,
         seconds: heard.seconds,
@@ -213,6 +216,19 @@ fn rate(
         result.reason = format!("{reason}; no judge took part");
     }
     result
+}
+
+/// The reason to withhold the approval where a judge was asked and did not take part.
+fn unjudged(reported: &[JudgedFinding], is_degraded: bool, is_complete: bool) -> Option<ApprovalHold> {
+    let lacks_judge = is_degraded || reported.iter().any(JudgedFinding::is_unjudged);
+    lacks_judge.then(|| no_judge(reported, is_complete)).flatten()
+}
+
+/// Names what people have accepted as a reason of an approval.
+fn name_accepted(result: &mut VerdictReason, accepted: &[AcceptedFinding]) {
+    if let (Verdict::Approved, Some(accepted)) = (result.verdict, AcceptedFinding::describe_all(accepted)) {
+        result.reason = format!("nothing else to change, with {accepted}");
+    }
 }
 
 fn gaps(

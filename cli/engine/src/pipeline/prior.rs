@@ -6,7 +6,10 @@ use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
     incremental::{Identities, Lines},
     ports::SourceTree,
-    review::{Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, ReviewedFiles, UnprovenFinding},
+    review::{
+        Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, ReviewSubject, ReviewedFiles, Unlisted,
+        UnprovenFinding,
+    },
 };
 
 /// What earlier reviews of the same merge request have to do with this one.
@@ -26,6 +29,8 @@ pub struct Prior {
     pub identities: Identities,
     /// Serious findings of earlier reviews that nothing proved, on patches that are as they were.
     pub unproven: Vec<UnprovenFinding>,
+    /// Patches with findings of earlier reviews for which there was no room, as they were.
+    pub unlisted: Vec<Unlisted>,
     /// Findings that earlier reviews removed because of code of the change itself, in files that are as they were.
     pub refuted: Vec<JudgedFinding>,
     /// True if a person has asked something that no judge has read, and a light-hearted question may still be answered.
@@ -44,7 +49,15 @@ pub(super) fn name_earlier(coverage: &mut Coverage, earlier: Vec<EarlierFiles>) 
 }
 
 /// Notes the code that each finding stands on, for the next review of the merge request.
-pub(super) async fn remember_anchors(findings: &mut [JudgedFinding], files: &[FileDiff], source: &dyn SourceTree) {
+pub(super) async fn remember_anchors(
+    subject: &ReviewSubject,
+    findings: &mut [JudgedFinding],
+    files: &[FileDiff],
+    source: &dyn SourceTree,
+) {
+    if subject.merge_request.is_none() {
+        return;
+    }
     let mut texts: HashMap<String, Option<Lines>> = HashMap::new();
     for entry in findings.iter_mut().filter(|entry| entry.stands()) {
         let finding = &entry.finding;

@@ -122,6 +122,11 @@ pub trait Forge: Send + Sync {
         false
     }
 
+    /// Returns whether this run has written anything to the forge, or may have.
+    fn has_written(&self) -> bool {
+        true
+    }
+
     /// Reads what other runs have posted since this one read the merge request, and what counts against this review.
     async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError>;
 

@@ -95,6 +95,32 @@ pub struct SessionAnswer {
     pub earlier: Vec<EarlierMessage>,
 }
 
+/// The tools of every session: they look at the workspace.
+pub const WORKSPACE_TOOLS: [&str; 3] = ["glob", "grep", "read"];
+
+/// A call of a tool that no reviewer has. Some models give their findings to one that they make up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrayCall {
+    /// The tool's name, as the model wrote it.
+    pub tool: String,
+    /// The arguments, as the model wrote them.
+    pub arguments: String,
+}
+
+/// Puts the text blocks of one answer together. Providers end a block anywhere, also within a line of code, so that nothing
+/// goes between two of them; but a list of findings begins on a line of its own.
+pub fn text_of_blocks<'a>(blocks: impl IntoIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for block in blocks {
+        let begins_list = block.trim_start().starts_with("<findings");
+        if begins_list && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(block);
+    }
+    text
+}
+
 /// A message of the model that is not its last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierMessage {

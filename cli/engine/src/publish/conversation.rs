@@ -17,6 +17,18 @@ pub struct Account {
     pub email: Option<String>,
 }
 
+/// Changes of a note's text after it was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Edited {
+    /// None.
+    #[default]
+    No,
+    /// By its author alone.
+    ByAuthor,
+    /// By another account, or by one that the forge does not name: the words may not be the author's.
+    ByAnother,
+}
+
 /// A note.
 #[derive(Debug, Clone)]
 pub struct Note {
@@ -32,8 +44,8 @@ pub struct Note {
     pub by_forge: bool,
     /// Whether only members can read it.
     pub internal: bool,
-    /// Whether its text may be another one than its author wrote.
-    pub edited: bool,
+    /// The last change of its text.
+    pub edited: Edited,
     /// Its place, if it is on the diff.
     pub placement: FindingPlacement,
 }
@@ -42,6 +54,11 @@ impl Note {
     /// Its text without our markers.
     pub fn shown_text(&self) -> String {
         without_markers(&self.text)
+    }
+
+    /// Returns whether its text may be another one than its author wrote.
+    pub fn may_be_anothers(&self) -> bool {
+        self.edited == Edited::ByAnother
     }
 
     /// Returns whether a person or program wrote it for everyone who can see the merge request.

@@ -36,7 +36,7 @@ pub(crate) fn limit(text: &str, most: usize) -> String {
     for _ in 0..folds {
         kept.push_str("\n</details>\n");
     }
-    kept.push_str("\n> The review is longer than a note can be; the whole of it is in the job's artifacts.");
+    kept.push_str("\n> The review is longer than a comment can be; the whole of it is in the run's reports.");
     kept
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn limit(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    const NOTICE: &str = "\n> The review is longer than a note can be; the whole of it is in the job's artifacts.";
+    const NOTICE: &str = "\n> The review is longer than a comment can be; the whole of it is in the run's reports.";
 
     #[test]
     fn a_short_text_stays() {

@@ -2,7 +2,7 @@
 
 use conclave_shared::{severity::Severity, verdict::Verdict};
 
-use super::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, Thread};
+use super::{Account, BotIdentity, Conversation, Edited, Note, Signer, SummaryState, Thread};
 use crate::review::{CarryOver, FindingRecord};
 
 const SUMMARY: &str = include_str!("../../../../tests/fixtures/posted/summary.md");
@@ -20,7 +20,7 @@ fn note(id: u64, text: &str) -> Thread {
         text: text.to_owned(),
         by_forge: false,
         internal: false,
-        edited: false,
+        edited: Edited::No,
         placement: conclave_shared::telemetry::FindingPlacement::Line,
     };
     Thread {

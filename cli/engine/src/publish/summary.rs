@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     report::render_markdown,
-    review::{CarryOver, Review},
+    review::{CarryOver, HoldCause, Review},
 };
 
 /// Millionths of a dollar in a dollar.
@@ -45,7 +45,9 @@ impl Summary {
     pub fn of(review: &Review, form: NoteForm) -> Self {
         let mut summary = Self::new(&render_markdown(review), conclusion(review), form.max_summary);
         // A marker is its JSON in Base64.
-        summary.carry_over = Some(review.carry_over.clone().within(form.max_carry_over / 4 * 3));
+        let mut carry_over = review.carry_over.clone().within(form.max_carry_over / 4 * 3);
+        carry_over.patches.clear();
+        summary.carry_over = Some(carry_over);
         summary.state.head = Some(review.head_sha.clone());
         summary.state.concluded = Some(Concluded {
             head: review.head_sha.clone(),
@@ -122,6 +124,7 @@ impl Summary {
             && known.requested_changes == self.state.requested_changes
             && known.head == self.state.head
             && known.approved_for == self.state.approved_for
+            && known.dismissed == self.state.dismissed
             && known.text == text_hash(shown.trim())
     }
 }
@@ -178,6 +181,8 @@ fn conclusion(review: &Review) -> String {
     let holds: Vec<Value> = review
         .approval_holds
         .iter()
+        // A person's dismissal is not a conclusion of the review.
+        .filter(|hold| hold.cause != HoldCause::Dismissed)
         .map(|hold| json!([hold.cause, hold.places]))
         .collect();
     let mut said = vec![json!([
@@ -194,6 +199,7 @@ fn conclusion(review: &Review) -> String {
     ])];
     // Only where there is one, so that it changes nothing of notes without.
     said.extend(review.configuration.iter().map(|fallback| json!(fallback.instead)));
+    said.extend((!review.accepted.is_empty()).then(|| json!(review.accepted)));
     let said: Vec<String> = said.iter().map(Value::to_string).collect();
     text_hash(&said.join(" "))
 }

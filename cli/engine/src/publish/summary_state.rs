@@ -23,6 +23,9 @@ pub struct SummaryState {
     /// The branch that the approval is for, if the review approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_for: Option<String>,
+    /// The commit whose review a person has dismissed: the bot neither approves it again nor repeats its request for changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dismissed: Option<String>,
     /// The conclusion of the last review; also in a note that only says what became of its approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concluded: Option<Concluded>,

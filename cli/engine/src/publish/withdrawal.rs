@@ -19,26 +19,27 @@ const MAX_NAMED: usize = 50;
 /// Maximum characters of a reason.
 const MAX_REASON: usize = 400;
 
-/// The summary with the reason above the last review. `left_out` are the files of a change that has none to review.
+/// The summary with the reason above the last review. `left_out` are the files of a change that has none to review, `stays` is whether
+/// a request for changes does.
 pub fn withdrawal_summary(
     bot: &BotIdentity,
     conversation: &Conversation,
     reason: &str,
     left_out: &[FilteredFile],
-    requested_changes: bool,
+    stays: bool,
     max_bytes: usize,
 ) -> Summary {
     let files = list(left_out);
     let words = (TITLE, format!("{}{files}", shown(reason)));
     let conclusion = format!("withdrawn {reason}{files}");
-    above_the_last(bot, conversation, words, &conclusion, (requested_changes, max_bytes))
+    above_the_last(bot, conversation, words, &conclusion, (stays, max_bytes))
 }
 
-/// The summary with the word of the person who has dismissed the last review above it. `stays` is whether its request for changes does.
+/// The summary with the word of the person who has dismissed the review of this commit above it. `stays` is whether its request for changes does.
 pub fn dismissal_summary(
     bot: &BotIdentity,
     conversation: &Conversation,
-    user: &str,
+    (user, head): (&str, &str),
     stays: bool,
     max_bytes: usize,
 ) -> Summary {
@@ -48,8 +49,8 @@ pub fn dismissal_summary(
     // A review that says the same again does not ask again for what a person has dismissed.
     if let Some(last) = bot.last_state(conversation) {
         summary.state.conclusion = last.conclusion;
-        summary.state.requested_changes = last.requested_changes;
     }
+    summary.state.dismissed = Some(head.to_owned());
     summary
 }
 
@@ -78,9 +79,10 @@ fn above_the_last(
     summary.carry_over = bot.remembered(conversation);
     summary.spent_micros = bot.spent_micros(conversation);
     summary.state.requested_changes = requested_changes;
-    summary.state.concluded = bot
-        .remembered::<SummaryState>(conversation)
-        .and_then(|state| state.concluded);
+    if let Some(state) = bot.remembered::<SummaryState>(conversation) {
+        summary.state.concluded = state.concluded;
+        summary.state.dismissed = state.dismissed;
+    }
     summary
 }
 

@@ -13,7 +13,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     ModelSettings, OwnReviewer,
-    reader::{Reader, did_you_mean, full, kind},
+    protection::full,
+    reader::{Reader, did_you_mean, kind},
 };
 
 const KEY: &str = "models";

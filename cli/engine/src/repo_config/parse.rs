@@ -16,6 +16,7 @@ use super::{
     AuthorSettles, BreakGlassBy, BreakGlassSettings, CodexSettings, PanelSettings, PathInstruction, PathSettings,
     RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, RuntimeChoice, Strictness,
     problem::Problems,
+    protection::harmless_places,
     reader::{Reader, did_you_mean},
     schema::LANGUAGE,
 };
@@ -24,10 +25,30 @@ use crate::{repo_config::RubricSettings, review::ReviewMode};
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ParsedRepoConfig {
-    /// The settings; what has a problem keeps its default.
+    /// The settings. What has a problem keeps its default, or has its strictest value where it decides by itself.
     pub config: RepoConfig,
     /// All problems, in the order of the file.
     pub problems: Vec<RepoConfigProblem>,
+}
+
+impl ParsedRepoConfig {
+    /// The settings of something that is not a file, such as a symbolic link or a directory.
+    pub fn not_a_file() -> Self {
+        let mut problems = Problems::new("");
+        problems.error(
+            &(0..0),
+            "it is not a plain file: a symbolic link, a directory or a submodule holds no settings".to_owned(),
+        );
+        Self {
+            config: RepoConfig::default(),
+            problems: problems.finish(),
+        }
+    }
+
+    /// The problems because of which a setting that protects may not be in force.
+    pub fn unread(&self) -> impl Iterator<Item = &RepoConfigProblem> {
+        self.problems.iter().filter(|problem| problem.protects)
+    }
 }
 
 /// The highest `review.max_inline`.
@@ -45,7 +66,8 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
             let mut problems = Problems::new(&good);
             problems.syntax(&(good.len()..good.len()), "it is not UTF-8 text");
             return ParsedRepoConfig {
-                config: RepoConfig::default(),
+                // What stands behind the fault protects as well.
+                config: parse(String::from_utf8_lossy(bytes).as_bytes()).config,
                 problems: problems.finish(),
             };
         }
@@ -53,7 +75,11 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
     let (table, errors) = DeTable::parse_recoverable(text.strip_prefix('\u{FEFF}').unwrap_or(text));
     let mut reader = Reader {
         problems: Problems::new(text.strip_prefix('\u{FEFF}').unwrap_or(text)),
+        meant: Vec::new(),
     };
+    let mut harmless = Vec::new();
+    harmless_places(table.get_ref(), "", &mut harmless);
+    reader.problems.harmless(harmless);
     for error in errors {
         reader.problems.syntax(&error.span().unwrap_or(0..0), error.message());
     }
@@ -95,9 +121,8 @@ impl Reader<'_> {
     }
 
     fn review(&mut self, root: &DeTable<'_>) -> ReviewSettings {
-        let Some(table) = self.table(root, "review") else {
-            return ReviewSettings::default();
-        };
+        let none = DeTable::new();
+        let table = self.table(root, "review").unwrap_or(&none);
         let language = self.text(table, "review", "language").and_then(|(text, span)| {
             let valid = Regex::new(LANGUAGE).is_ok_and(|pattern| pattern.is_match(&text));
             if !valid {
@@ -124,19 +149,26 @@ impl Reader<'_> {
         let sandboxes = [SandboxLevel::Enforced, SandboxLevel::Partial].map(|choice| (choice, choice.as_str()));
         let runtimes = RuntimeChoice::ALL.map(|choice| (choice, choice.as_str()));
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
+        let gate = self.choice(table, "gate", &gates);
+        let mode = self.choice(table, "mode", &modes);
+        let memory = self.switch(table, "review", "memory");
+        let author_settles = self.choice(table, "author_settles", &author);
+        let author_settles = self.or_strict(author_settles, table, "review.author_settles", AuthorSettles::None);
+        let require_sandbox = self.choice(table, "require_sandbox", &sandboxes);
+        let enforced = SandboxLevel::Enforced;
         ReviewSettings {
             language,
             strictness: self.choice(table, "strictness", &strictness).unwrap_or_default(),
             disabled_reviewers: self.reviewers(table, "review", "disabled_reviewers"),
-            gate: self.choice(table, "gate", &gates),
-            mode: self.choice(table, "mode", &modes),
+            gate: self.or_strict(gate, table, "review.gate", RepoGate::Block),
+            mode: self.or_strict(mode, table, "review.mode", ReviewMode::Gate),
             max_inline: self.number(table, "review", "max_inline", 0..=MAX_INLINE),
             preset: self.choice(table, "preset", &presets),
             runtime: self.choice(table, "runtime", &runtimes),
-            memory: self.switch(table, "review", "memory"),
-            author_settles: self.choice(table, "author_settles", &author).unwrap_or_default(),
+            memory: self.or_strict(memory, table, "review.memory", false),
+            author_settles: author_settles.unwrap_or_default(),
             prompt_paths: self.globs(table, "review", "prompt_paths").unwrap_or_default(),
-            require_sandbox: self.choice(table, "require_sandbox", &sandboxes),
+            require_sandbox: self.or_strict(require_sandbox, table, "review.require_sandbox", enforced),
         }
     }
 

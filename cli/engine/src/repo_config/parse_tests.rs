@@ -155,7 +155,7 @@ fn who_may_decide_is_the_strict_default_where_it_cannot_be_read() {
         problems[0].contains("\"none\" or \"suggestion\" or \"warning\" or \"critical\""),
         "{problems:?}"
     );
-    assert_eq!(parsed.config.review.author_settles, AuthorSettles::Warning);
+    assert_eq!(parsed.config.review.author_settles, AuthorSettles::None);
     assert_eq!(parsed.config.break_glass.by, BreakGlassBy::NotAuthor);
 }
 
@@ -376,4 +376,82 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             assert!(property["description"].is_string(), "{table}.{key} has no description");
         }
     }
+}
+
+/// The lines of the problems because of which a setting that protects may not be in force.
+fn unread(text: &str) -> Vec<usize> {
+    parse(text.as_bytes()).unread().map(|problem| problem.line).collect()
+}
+
+#[test]
+fn every_setting_that_cannot_be_read_protects_but_those_that_nothing_depends_on() {
+    for broken in [
+        "[review]\ngate = \"Block\"",
+        "[review]\nmode = \"Comment\"",
+        "[review]\nmemory = \"no\"",
+        "[review]\nstrictness = \"strickt\"",
+        "[review]\nauthor_settles = \"nobody\"",
+        "[review]\nrequire_sandbox = \"enforcd\"",
+        "[review]\nrequire_sandbx = \"enforced\"",
+        "[review]\nfrom_a_later_version = true",
+        "[rveiw]\ngate = \"block\"",
+        "gate = \"block\"",
+        "[review\ngate = \"block\"",
+        "review = 3",
+        "[panel]\nfull = [\"secrity\"]",
+        "[verdict]\nwarnings = \"1\"",
+        "[codex]\nrules = \"../rules\"",
+        "[[path_instructions]]\npaths = [\"a[\"]\ninstructions = \"Look twice.\"",
+        "[[reviewers]]\nname = \"a\"\nprompt = \"a.md\"\npaths = [\"a[\"]\nrequired = true",
+        "[[reviewers]]\nname = \"A b\"\nprompt = \"a.md\"\npaths = [\"a\"]",
+        "[reviewers]\nname = \"a\"",
+    ] {
+        assert!(!unread(broken).is_empty(), "{broken}");
+    }
+    for harmless in [
+        "[review]\nlanguage = 3",
+        "[review]\nlangauge = \"German\"",
+        "[review]\ndisabled_reviewers = [\"secrity\"]",
+        "[review]\nmax_inline = -1",
+        "[paths]\nignore = [\"a[\"]\ntrusted = 3",
+        "paths = 3",
+        "[break_glass]\nby = \"everybody\"",
+        "[limits]\nidle_seconds = 0\nidel_seconds = 5",
+        "[models]\neffort = \"hihg\"\n[models.capabilities.\"a/b\"]\ncontext = 0",
+        "[[reviewers]]\nname = \"a\"\nprompt = \"a.md\"\npaths = [\"a\"]\neffort = \"hihg\"",
+    ] {
+        assert_eq!(unread(harmless), [] as [usize; 0], "{harmless}");
+        assert!(!problems(harmless).is_empty(), "{harmless}");
+    }
+    assert_eq!(ParsedRepoConfig::not_a_file().unread().count(), 1);
+}
+
+#[test]
+fn what_is_named_and_cannot_be_read_counts_at_its_strictest() {
+    let strict = ReviewSettings {
+        gate: Some(RepoGate::Block),
+        ..ReviewSettings::default()
+    };
+    for text in [
+        "[review]\ngate = \"Block\"",
+        "[review]\ngate = true",
+        "[review]\ngtae = \"block\"",
+        "[reviw]\ngate = \"block\"",
+        "gate = \"block\"",
+        "[review]\ngate = \"block",
+        "[review]\n# require_sandbox = \"enforced\"\ngate = Block",
+    ] {
+        assert_eq!(parse(text.as_bytes()).config.review, strict, "{text}");
+    }
+    assert_eq!(parse(b"[review]\ngate = \"block\" # \xff").config.review, strict);
+    let others = "[review]\nmode = 1\nmemory = 1\nauthor_settles = 1\nrequire_sandbox = 1\n";
+    let review = parse(others.as_bytes()).config.review;
+    assert_eq!((review.mode, review.memory), (Some(ReviewMode::Gate), Some(false)));
+    assert_eq!(review.author_settles, AuthorSettles::None);
+    assert_eq!(review.require_sandbox, Some(SandboxLevel::Enforced));
+    // What the file does not name keeps its default.
+    assert_eq!(
+        parse(b"[review]\nstrictness = 3").config.review,
+        ReviewSettings::default()
+    );
 }

@@ -27,6 +27,9 @@ pub struct RepoConfigProblem {
     pub weight: Weight,
     /// What is wrong, and what would be right.
     pub message: String,
+    /// True if a setting that protects may not be in force because of it.
+    #[serde(skip)]
+    pub protects: bool,
 }
 
 impl fmt::Display for RepoConfigProblem {
@@ -46,6 +49,8 @@ pub(super) struct Problems<'a> {
     found: Vec<RepoConfigProblem>,
     /// Lines that could not be parsed: what was recovered of them is a guess, and problems with it mean nothing.
     broken_lines: Vec<usize>,
+    /// Where settings stand that a review is as strict without.
+    harmless: Vec<usize>,
 }
 
 impl<'a> Problems<'a> {
@@ -54,35 +59,53 @@ impl<'a> Problems<'a> {
             text,
             found: Vec::new(),
             broken_lines: Vec::new(),
+            harmless: Vec::new(),
         }
     }
 
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Notes where settings stand that a review is as strict without.
+    pub(super) fn harmless(&mut self, places: Vec<usize>) {
+        self.harmless = places;
+    }
+
+    /// Returns whether a setting that protects may be unread, as far as is known so far.
+    pub(super) fn has_unread(&self) -> bool {
+        self.found.iter().any(|problem| problem.protects)
+    }
+
     pub(super) fn syntax(&mut self, span: &Range<usize>, message: &str) {
-        let line = self.add(span, Weight::Error, format!("this is not TOML: {message}"));
+        // Whatever stands there.
+        let line = self.add(span, Weight::Error, format!("this is not TOML: {message}"), true);
         self.broken_lines.push(line);
     }
 
     pub(super) fn error(&mut self, span: &Range<usize>, message: String) {
-        self.unless_broken(span, Weight::Error, message);
+        let protects = !self.harmless.contains(&span.start);
+        self.unless_broken(span, Weight::Error, message, protects);
     }
 
-    pub(super) fn warning(&mut self, span: &Range<usize>, message: String) {
-        self.unless_broken(span, Weight::Warning, message);
+    pub(super) fn warning(&mut self, span: &Range<usize>, message: String, protects: bool) {
+        self.unless_broken(span, Weight::Warning, message, protects);
     }
 
-    fn unless_broken(&mut self, span: &Range<usize>, weight: Weight, message: String) {
+    fn unless_broken(&mut self, span: &Range<usize>, weight: Weight, message: String, protects: bool) {
         if !self.broken_lines.contains(&self.place(span).0) {
-            self.add(span, weight, message);
+            self.add(span, weight, message, protects);
         }
     }
 
-    fn add(&mut self, span: &Range<usize>, weight: Weight, message: String) -> usize {
+    fn add(&mut self, span: &Range<usize>, weight: Weight, message: String, protects: bool) -> usize {
         let (line, column) = self.place(span);
         self.found.push(RepoConfigProblem {
             line,
             column,
             weight,
             message,
+            protects,
         });
         line
     }

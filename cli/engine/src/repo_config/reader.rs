@@ -8,7 +8,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::problem::Problems;
+use super::{
+    problem::Problems,
+    protection::{full, is_harmless},
+};
 
 /// Every key that there is, below its table.
 pub(super) const KEYS: [(&str, &[&str]); 14] = [
@@ -85,6 +88,8 @@ pub(super) type Text = (String, Range<usize>);
 /// Reads a file, and keeps what is wrong with it.
 pub(super) struct Reader<'a> {
     pub(super) problems: Problems<'a>,
+    /// The settings that unknown keys probably mean, by their whole names.
+    pub(super) meant: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -211,13 +216,35 @@ impl Reader<'_> {
             if known.contains(&text) {
                 continue;
             }
-            let message = format!(
-                "`{}` is not known and is ignored{}",
-                full(name, text),
-                meant(name, known, text)
+            let meant = meant(name, known, text);
+            let hint = meant.as_ref().map_or_else(
+                || format!(": the keys here are {}", known.join(", ")),
+                |meant| format!(": did you mean `{meant}`?"),
             );
-            self.problems.warning(&key.span(), message);
+            let message = format!("`{}` is not known and is ignored{hint}", full(name, text));
+            let protects = !is_harmless(meant.as_deref().unwrap_or(name));
+            self.problems.warning(&key.span(), message, protects);
+            self.meant.extend(meant);
         }
+    }
+
+    /// The setting as it was read. Where the file names it and it cannot be read, `strict` takes its place: its value is broken,
+    /// its name misspelled, or the table or line that it is in.
+    pub(super) fn or_strict<T>(&self, read: Option<T>, table: &DeTable<'_>, name: &str, strict: T) -> Option<T> {
+        let key = name.rsplit('.').next().unwrap_or(name);
+        let is_named = || {
+            table.contains_key(key)
+                || self.meant.iter().any(|meant| meant == name)
+                || self.problems.has_unread() && self.mentions(key)
+        };
+        read.or_else(|| is_named().then_some(strict))
+    }
+
+    /// Returns whether the text has this word outside of comments.
+    fn mentions(&self, word: &str) -> bool {
+        let code = self.problems.text().lines().filter_map(|line| line.split('#').next());
+        code.flat_map(|line| line.split(|character: char| !character.is_alphanumeric() && character != '_'))
+            .any(|part| part == word)
     }
 
     pub(super) fn text(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Text> {
@@ -309,32 +336,18 @@ impl Reader<'_> {
     }
 }
 
-/// The name of a key with its table.
-pub(super) fn full(table: &str, key: &str) -> String {
-    if table.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{table}.{key}")
-    }
-}
-
 /// The key that was probably meant: of the same table, or of another one.
-fn meant(table: &str, known: &[&str], key: &str) -> String {
+fn meant(table: &str, known: &[&str], key: &str) -> Option<String> {
     if let Some(near) = nearest(key, known.iter().copied()) {
-        return format!(": did you mean `{}`?", full(table, near));
+        return Some(full(table, near));
     }
     let elsewhere = KEYS
         .iter()
         .filter(|(other, _)| *other != table)
         .flat_map(|(other, keys)| keys.iter().map(move |known| (*other, *known)));
-    let near = nearest(key, elsewhere.clone().map(|(_, known)| known));
-    elsewhere
-        .into_iter()
-        .find(|(_, known)| Some(*known) == near)
-        .map_or_else(
-            || format!(": the keys here are {}", known.join(", ")),
-            |(other, known)| format!(": did you mean `{}`?", full(other, known)),
-        )
+    let near = nearest(key, elsewhere.clone().map(|(_, known)| known))?;
+    let (other, known) = elsewhere.into_iter().find(|(_, known)| *known == near)?;
+    Some(full(other, known))
 }
 
 pub(super) fn did_you_mean(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {

@@ -13,7 +13,7 @@ use self::{
     finding::{finding, refuted_by_code},
 };
 use crate::{
-    review::{ApprovalHold, JudgedFinding, RefutationStatus, Review},
+    review::{AcceptedFinding, ApprovalHold, JudgedFinding, RefutationStatus, Review},
     rules::ManualReview,
     untrusted::{code_span, escape, link},
 };
@@ -115,6 +115,7 @@ pub fn headline(review: &Review) -> String {
         verdict if verdict.approves() && review.needs_person() => "A person has to approve this",
         // Somebody has to have judged that.
         Verdict::Approved if !review.is_judged() => "Approved: no findings",
+        Verdict::Approved if !review.accepted.is_empty() => "Approved",
         Verdict::Approved => "Approved: nothing to change",
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
@@ -126,6 +127,9 @@ pub fn headline(review: &Review) -> String {
     } else {
         format!("{words}: {counts}").replace("reviewed: ", "reviewed; ")
     };
+    if let Some(accepted) = AcceptedFinding::describe_all(&review.accepted) {
+        let _ = write!(headline, "; {accepted}");
+    }
     if review.degraded.is_some() {
         headline.push_str("; no judge took part");
     }
@@ -155,6 +159,9 @@ fn notices(review: &Review) -> Vec<String> {
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
     notices.extend(review.approval_holds.iter().map(approval_hold));
+    let line = |text: &str| escape(text).replace('\n', " ");
+    let accepted = review.accepted.iter().take(MAX_ACCEPTED);
+    notices.extend(accepted.map(|entry| format!("**Accepted:** {}.", entry.describe(line))));
     if review.from_fork && review.verdict.approves() {
         notices.push("This comes from a fork: a person has to approve it.".to_owned());
     }
@@ -163,6 +170,8 @@ fn notices(review: &Review) -> Vec<String> {
 
 /// Files that a rule of the organisation is for, at most.
 const MAX_FILES: usize = 5;
+/// Accepted findings that are named, at most.
+const MAX_ACCEPTED: usize = 20;
 /// Places that hold an approval back, at most.
 const MAX_PLACES: usize = 20;
 

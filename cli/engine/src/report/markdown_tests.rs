@@ -142,6 +142,7 @@ fn a_review_without_the_organizations_configuration_says_so_first_and_once() {
     let mut review = two_sections();
     let reason = "the configuration service at config.example.org refused the token; the built-in defaults are used";
     review.configuration = Some(ConfigurationFallback {
+        is_broken: false,
         instead: ConfigurationInstead::Defaults,
         reason: reason.to_owned(),
     });

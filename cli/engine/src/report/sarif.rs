@@ -159,7 +159,7 @@ const fn level(severity: Severity) -> &'static str {
 fn location(file: &str, line: u32, end: Option<u32>, code: &str) -> Value {
     if file == CONTEXT_FILE {
         // The title, the description or a comment: no place in the repository.
-        return json!({"message": {"text": "In the text of the merge request, not in a file."}});
+        return json!({"message": {"text": "In what people wrote about the change, not in a file."}});
     }
     let line = line.max(1);
     let mut region = json!({"startLine": line, "snippet": {"text": code}});

@@ -57,8 +57,14 @@ pub enum HoldCause {
     NothingReviewed,
     /// Added code holds characters that show something else than what runs.
     TrojanSource,
+    /// Findings of an earlier review had no room on the merge request, and their code is as it was.
+    Unlisted,
+    /// A setting that protects, or a rule, cannot be read, so it is not in force.
+    Settings,
     /// Another run has posted findings, or a verdict that does not approve, while this review was at work.
     OtherRun,
+    /// A person has taken the bot's approval of this commit back, or dismissed its review.
+    Dismissed,
 }
 
 impl HoldCause {
@@ -71,6 +77,8 @@ impl HoldCause {
                 | Self::NoJudge
                 | Self::UnprovenCritical
                 | Self::TargetBranch
+                | Self::Unlisted
+                | Self::Settings
                 | Self::OtherRun
         )
     }
@@ -88,7 +96,10 @@ impl HoldCause {
             Self::BlockStands => "Request for changes",
             Self::NothingReviewed => "Nothing reviewed",
             Self::TrojanSource => "Hidden characters in code",
+            Self::Unlisted => "Findings without room",
+            Self::Settings => "Settings that cannot be read",
             Self::OtherRun => "Another run",
+            Self::Dismissed => "Dismissed by a person",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the next review has to know of this one and no thread tells.
 
+use std::collections::BTreeMap;
+
 use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +34,12 @@ pub struct CarryOver {
     /// Serious findings that the judge took out by code of the change itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<RefutedFinding>,
+    /// Patches with findings for which there was no room, neither in threads nor here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<Unlisted>,
+    /// The patches of the change by their paths. Not in the summary: there each finding has its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patches: BTreeMap<String, PatchId>,
     /// The newest comment that a judge has read; 0 for none. A question up to it is not a reason to ask one again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heard: u64,
@@ -57,6 +65,15 @@ pub struct Remembered {
     /// The whole of it: no thread may show it, or somebody may delete the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<FindingRecord>,
+}
+
+/// A patch with findings that stood and that the summary had no room for. They hold the approval until the patch changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unlisted {
+    /// The patch of their file, or the whole change.
+    pub patch: PatchId,
+    /// The worst of them.
+    pub severity: Severity,
 }
 
 /// Patches that one review looked at.

@@ -10,6 +10,9 @@ pub struct ConfigurationFallback {
     pub instead: ConfigurationInstead,
     /// Why, in words.
     pub reason: String,
+    /// True if there is a document, it cannot be read, and no earlier answer takes its place: what it protects is not in force.
+    #[serde(skip)]
+    pub is_broken: bool,
 }
 
 /// What counts where the configuration service has no answer.

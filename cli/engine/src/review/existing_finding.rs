@@ -17,6 +17,8 @@ pub struct ExistingFinding {
     pub thread: Option<String>,
     /// What has become of the thread.
     pub state: ThreadState,
+    /// The name of the account that resolved the thread; empty where none did, or the forge does not say.
+    pub resolved_by: Untrusted,
     /// What we wrote.
     pub body: Untrusted,
     /// What was answered in the thread, oldest first.

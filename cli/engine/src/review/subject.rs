@@ -59,4 +59,6 @@ pub struct Comment {
     pub body: Untrusted,
     /// Grows with time: what was written later has a higher one.
     pub order: u64,
+    /// True if a program wrote it: the account is a bot, or belongs to a token.
+    pub by_program: bool,
 }

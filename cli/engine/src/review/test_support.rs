@@ -45,6 +45,7 @@ pub(crate) fn review() -> Review {
         stages: Vec::new(),
         threads: Vec::new(),
         settled: Vec::new(),
+        accepted: Vec::new(),
         aside: None,
         carry_over: CarryOver::default(),
         seconds: 65.0,

@@ -10,6 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
+use serde_json::Value;
 
 use super::{
     PanelInput, SessionContext,
@@ -19,10 +20,10 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, SourceReader, check, claim_words, claims_agree, holds_findings, path_of,
-        poor_instructions, scan,
+        Checked, Hallucinated, SourceReader, check, claim_words, claims_agree, holds_findings, may_tell, path_of,
+        poor_instructions, scan, scan_once_asked,
     },
-    ports::{FileRead, ProgressEvent, SessionAnswer},
+    ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
     untrusted::Untrusted,
@@ -67,6 +68,8 @@ pub(super) struct Answers<'a> {
     heard: BTreeSet<String>,
     /// Findings that could not be read and did not come again.
     owed: usize,
+    /// Tools that do not exist and were given words that may tell a problem.
+    unheard: BTreeSet<String>,
 }
 
 impl<'a> Answers<'a> {
@@ -87,6 +90,7 @@ impl<'a> Answers<'a> {
             pending: Vec::new(),
             heard: BTreeSet::new(),
             owed: 0,
+            unheard: BTreeSet::new(),
         }
     }
 
@@ -138,10 +142,30 @@ impl<'a> Answers<'a> {
         }
     }
 
+    fn paths(&self) -> Vec<&str> {
+        self.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    /// Asks for what a tool that does not exist was given, once.
+    fn miss_unheard(&mut self) {
+        let unheard = std::mem::take(&mut self.unheard);
+        if !self.repairs.contains(&RepairKind::Unreadable) {
+            let missed = |tool: &String| {
+                let tool: String = tool.chars().take(60).collect();
+                format!("there is no tool `{tool}`, and what it was given was not read; give all findings in the block")
+            };
+            self.faults.extend(unheard.iter().map(missed));
+        }
+    }
+
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
-        let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
-        let scanned = scan(text, &paths);
+        let is_asked = self.repairs.contains(&RepairKind::Unreadable);
+        let scanned = if is_asked {
+            scan_once_asked(text, &self.paths())
+        } else {
+            scan(text, &self.paths())
+        };
         let before = self.findings.len() + self.open.len();
         let mut fetched = Fetched::default();
         for finding in &scanned.findings {
@@ -285,10 +309,29 @@ impl<'a> Answers<'a> {
 
 #[async_trait]
 impl FollowUp for Answers<'_> {
+    async fn hear_calls(&mut self, calls: &[StrayCall]) {
+        for call in calls {
+            let is_new = self.heard.insert(format!("{} {}", call.tool, call.arguments));
+            let words = words_of(&call.arguments);
+            if !is_new {
+                continue;
+            }
+            let scanned = scan(&words, &self.paths());
+            if scanned.findings.is_empty() && scanned.lost == 0 {
+                if may_tell(&words, &self.paths()) {
+                    self.unheard.insert(call.tool.clone());
+                }
+            } else {
+                self.read(&words).await;
+            }
+        }
+    }
+
     async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
         self.read_earlier(answer).await;
         self.heard.extend(answer.message.clone());
         self.read(&answer.text).await;
+        self.miss_unheard();
         let message = self.message(&answer.reads)?;
         // Only while the budget has room for it.
         if let Some(spent) = self.context.ledger.budget().forbids(self.required) {
@@ -317,6 +360,28 @@ impl FollowUp for Answers<'_> {
 
     fn is_given_less(&mut self) {
         self.duty.clear();
+    }
+}
+
+/// The words that a tool was given: a text among its arguments that holds findings, or all of them.
+fn words_of(arguments: &str) -> String {
+    fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+        match value {
+            Value::String(text) if text.contains("<find") => found.push(text),
+            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+            Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
+            _ => {}
+        }
+    }
+    let Ok(value) = serde_json::from_str::<Value>(arguments) else {
+        return arguments.to_owned();
+    };
+    let mut found = Vec::new();
+    texts(&value, &mut found);
+    if found.is_empty() {
+        value.to_string()
+    } else {
+        found.join("\n")
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     open_session::{ABORT, Answered, Session, has_time},
     session_result::merge,
 };
-use crate::ports::{ProgressEvent, SessionAnswer};
+use crate::ports::{ProgressEvent, SessionAnswer, StrayCall};
 
 /// Runs a session to its end; a second one with less to read, if the first one read more than fits.
 pub(super) async fn run_session(
@@ -51,6 +51,7 @@ impl Session<'_> {
     async fn converse(&mut self, task: &SessionTask, message: Vec<String>, follow_up: &mut impl FollowUp) -> Answered {
         let mut last = self.ask(task, message).await;
         while let Some(said) = &last.said {
+            follow_up.hear_calls(&self.context.ledger.stray_calls(&self.id)).await;
             let Some(message) = follow_up.next(said).await else {
                 break;
             };
@@ -77,6 +78,7 @@ impl Session<'_> {
 
     /// Hands on what the session has said without coming to an answer: findings in it are not lost.
     async fn overhear(&self, follow_up: &mut impl FollowUp) {
+        follow_up.hear_calls(&self.context.ledger.stray_calls(&self.id)).await;
         if let Ok(Ok(said)) = timeout(ABORT, self.context.runtime.last_answer(&self.id)).await {
             follow_up.overhear(&said).await;
         }
@@ -86,6 +88,9 @@ impl Session<'_> {
 /// What may be said to a reviewer after its answer.
 #[async_trait]
 pub(super) trait FollowUp: Send {
+    /// The calls so far of tools that no reviewer has.
+    async fn hear_calls(&mut self, calls: &[StrayCall]);
+
     /// The next message, if one is needed.
     async fn next(&mut self, answer: &SessionAnswer) -> Option<String>;
 

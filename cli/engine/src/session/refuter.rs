@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     diff::FileDiff,
-    findings::{QuotedFile, check_refutation},
+    findings::{MAX_LINES, QuotedFile, check_refutation, too_long},
     incremental::{EarlierVerdicts, carried},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::SourceTree,
@@ -72,6 +72,13 @@ impl Refuter {
             Ok(quoted) => quoted,
             Err((quoted, fault)) => return quoted.invalid(fault),
         };
+        // From the first line to the last are one more than lie between them.
+        if quoted
+            .end_line
+            .is_some_and(|end| end.saturating_sub(quoted.line) >= MAX_LINES)
+        {
+            return quoted.invalid(too_long());
+        }
         let path = quoted.file.clone();
         let path = path.as_str();
         if path == CONTEXT_FILE || path.starts_with('/') || path.split('/').any(|part| part == "..") {

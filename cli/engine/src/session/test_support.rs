@@ -21,7 +21,8 @@ use super::{HeadStart, LiveRoutes, SessionContext, SessionResult, SessionTask, c
 use crate::{
     ports::{
         AgentRuntime, BudgetState, EarlierMessage, FileRead, Progress, ProgressEvent, Remedy, RuntimeError,
-        SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt, TelemetrySink, UsageLedger, stop_channel,
+        SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt, StrayCall, TelemetrySink, UsageLedger,
+        stop_channel,
     },
     review::StopCause,
 };
@@ -338,6 +339,8 @@ struct Content;
 
 #[async_trait]
 impl FollowUp for Content {
+    async fn hear_calls(&mut self, _calls: &[StrayCall]) {}
+
     async fn next(&mut self, _answer: &SessionAnswer) -> Option<String> {
         None
     }

@@ -10,6 +10,7 @@ use std::{borrow::Cow, fmt::Write};
 use conclave_shared::invisible::{ends_line, is_bidirectional_control, is_invisible, is_presentation_selector};
 
 use self::references::{JOINER, is_numbered, joints};
+use crate::look_alike::shown_name;
 
 /// The text as Markdown that shows what it says and does nothing else.
 ///
@@ -181,7 +182,7 @@ pub(crate) fn code_cell(text: &str) -> String {
 /// A code span that its content cannot close.
 pub fn code_span(text: &str) -> String {
     let text: String = text.split(ends_line).collect::<Vec<_>>().join(" ");
-    let text = visible(&text);
+    let text = shown_name(&visible(&text)).into_owned();
     if text.is_empty() {
         return text;
     }

@@ -31,6 +31,8 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         earlier: Vec::new(),
         touched: Vec::new(),
         unproven: Vec::new(),
+        unlisted: Vec::new(),
+        identities: Default::default(),
         heard: 0,
     });
     review

@@ -48,6 +48,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
+        accepted: Vec::new(),
         aside: None,
         carry_over: conclave_engine::review::CarryOver::default(),
     }

@@ -127,6 +127,8 @@ pub(crate) trait ForgeStage: Sized {
     fn advance(&self, branch: &str, text: &str);
     /// The merge request gets another target branch.
     fn retarget(&self, branch: &str);
+    /// A person takes the bot's approval back by hand.
+    fn take_approval_back(&self);
     fn close(&self);
     /// The bot opens another merge request, of the same branch.
     fn open_by_bot(&mut self);

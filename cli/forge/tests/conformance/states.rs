@@ -2,8 +2,9 @@
 
 use conclave_engine::{
     ports::PublishOutcome,
-    review::{Review, ReviewMode},
+    review::{Review, ReviewMode, ReviewState},
 };
+use conclave_forge::Withdrawal;
 use conclave_shared::verdict::Verdict;
 
 use super::stage::{Act, ForgeStage, Shown, Trouble, Who, in_mode};
@@ -83,6 +84,96 @@ pub(crate) async fn changing_the_mode_lifts_no_block_and_takes_an_approval_back<
     assert!(!stage.shown().bot_requests());
     stage.conclude(ReviewMode::Comment, Verdict::Approved).await;
     assert!(!stage.shown().bot_approves(), "comment never approves");
+}
+
+pub(crate) async fn what_a_person_has_dismissed_is_not_approved_again_before_another_commit<S: ForgeStage>() {
+    const SAID: &str = "A person has dismissed the bot's review of this commit";
+    for (by_hand, without_note) in [(true, false), (false, false), (true, true), (false, true)] {
+        let stage = S::new().await;
+        stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert!(stage.shown().bot_approves());
+        if by_hand {
+            stage.take_approval_back();
+        } else {
+            let said = stage.publisher().dismiss("bob").await.unwrap();
+            assert!(said.is_some_and(|said| said.contains("is dismissed")));
+        }
+        if without_note {
+            let (note, _) = stage.shown().notes[0];
+            stage.delete_note(note);
+        }
+        let case = format!("by hand: {by_hand}, without the note: {without_note}");
+        for mode in [ReviewMode::Approve, GATE, ReviewMode::Approve] {
+            let outcome = stage.conclude(mode, Verdict::Approved).await;
+            let shown = stage.shown();
+            assert!(!shown.bot_approves() && !outcome.approved, "{case}");
+            assert!(shown.summary().contains(SAID), "{case}: {}", shown.summary());
+        }
+        stage.forget();
+        stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert_eq!(stage.acts(), [], "{case}: the same again writes nothing");
+        // A run without a review of its own forgets nothing.
+        let publisher = stage.loaded().await;
+        let why = Withdrawal {
+            reason: "It failed.",
+            stopped: false,
+        };
+        publisher.withdraw(why).await.unwrap();
+        stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert!(!stage.shown().bot_approves(), "{case}");
+        stage.push_again();
+        stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert!(stage.shown().bot_approves(), "{case}: another commit is another matter");
+        assert!(!stage.shown().summary().contains(SAID), "{case}");
+    }
+}
+
+pub(crate) async fn an_approval_that_a_run_took_back_is_given_again<S: ForgeStage>() {
+    let stage = S::new().await;
+    for (verdict, approves) in [
+        (Verdict::Approved, true),
+        (Verdict::MinorIssues, false),
+        (Verdict::Approved, true),
+    ] {
+        stage.conclude(ReviewMode::Approve, verdict).await;
+        assert_eq!(stage.shown().bot_approves(), approves, "{verdict}");
+    }
+    // Also after a run that failed.
+    let publisher = stage.loaded().await;
+    let why = Withdrawal {
+        reason: "It failed.",
+        stopped: false,
+    };
+    assert!(publisher.withdraw(why).await.unwrap());
+    assert!(!stage.shown().bot_approves());
+    stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+    assert!(stage.shown().bot_approves());
+}
+
+pub(crate) async fn a_dismissed_request_is_neither_repeated_nor_said_to_stand<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.conclude(GATE, Verdict::SignificantConcerns).await;
+    assert!(stage.shown().bot_requests());
+    stage.publisher().dismiss("bob").await.unwrap();
+    for (mode, verdict) in [
+        (GATE, Verdict::SignificantConcerns),
+        (GATE, Verdict::SignificantConcerns),
+        (ReviewMode::Comment, Verdict::SignificantConcerns),
+    ] {
+        let outcome = stage.conclude(mode, verdict).await;
+        assert!(!stage.shown().bot_requests(), "{mode:?} {verdict}");
+        let shown = outcome.applied_state.unwrap().shown;
+        assert_ne!(shown, Some(ReviewState::RequestedChanges), "{mode:?} {verdict}");
+        let state = ForgeStage::shown(&stage);
+        assert!(
+            !state.summary().contains("request for changes stays"),
+            "{}",
+            state.summary()
+        );
+    }
+    stage.push_again();
+    stage.conclude(GATE, Verdict::SignificantConcerns).await;
+    assert!(stage.shown().bot_requests(), "another commit is another matter");
 }
 
 pub(crate) async fn the_approval_of_a_person_is_not_touched<S: ForgeStage>() {

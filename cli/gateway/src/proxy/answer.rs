@@ -225,6 +225,8 @@ impl Answer {
         let seen = self.reader.seen();
         self.entry.set(seen.usage, seen.unknown_events);
         let signatures = std::mem::take(&mut seen.signatures);
+        let stray = std::mem::take(&mut seen.stray_calls);
+        self.request.session.add_stray_calls(stray);
         self.request.session.signatures.add(&signatures, self.entry.model());
     }
 

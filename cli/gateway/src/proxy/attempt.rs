@@ -143,10 +143,17 @@ impl Attempt<'_> {
             .headers(provider.headers.clone())
             .body(body);
         let limit = deadline.clamp(now(), core.limits().first_byte);
-        let sent = timeout(limit, request.send())
-            .await
-            .map_err(|_| ProviderFault::Timeout)?;
-        let response = sent.map_err(|error| {
+        let sent = timeout(limit, request.send()).await;
+        // A server that is asked and does not answer in time is there.
+        if !matches!(&sent, Ok(Err(error)) if error.is_connect()) {
+            provider.connected();
+        } else if provider.not_connected() {
+            let name = self.model.provider();
+            tracing::warn!(
+                "no connection to the provider {name} can be made: check its address, the network and the proxy (`conclave doctor`)"
+            );
+        }
+        let response = sent.map_err(|_| ProviderFault::Timeout)?.map_err(|error| {
             let is_late = error.is_timeout();
             let error = error.without_url();
             tracing::info!(error = core.redactor.redact(&format!("{error:?}")), "no response");

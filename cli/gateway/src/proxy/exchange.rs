@@ -156,13 +156,14 @@ impl Call<'_> {
     }
 
     /// Waits until one of the models that could answer this call may be tried: their circuits are open, and no other model
-    /// is left. Where there is another provider, the session is sent there instead.
+    /// is left. Where there is another provider, the session is sent there instead; and to wait for one that was never reached
+    /// in this run would only delay its end.
     async fn wait_for_a_chance(&self, chain: &[ModelId], deadline: Deadline) -> Result<(), Rejection> {
         let none = Rejection::NoHealthyModel;
         let mut behind = chain.iter().skip_while(|model| **model != self.asked);
         let elsewhere =
             |model: &ModelId| model.provider() != self.asked.provider() && !self.core.switches.is_off(model.provider());
-        if behind.any(elsewhere) {
+        if behind.any(elsewhere) || self.provider.is_out_of_reach() {
             return Err(none);
         }
         let mut changes = self.core.circuits.changes();

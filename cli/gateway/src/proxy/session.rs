@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use conclave_engine::ports::SessionId;
+use conclave_engine::ports::{SessionId, StrayCall};
 use conclave_shared::{effort::Effort, model::ModelId};
 
 use super::loop_guard::LoopGuard;
@@ -58,7 +58,11 @@ struct State {
     cuts: u32,
     /// The models that the runtime asks for under the spare name, by their providers.
     spares: HashMap<String, ModelId>,
+    stray_calls: Vec<StrayCall>,
 }
+
+/// Number of stray calls that are kept of a session.
+const MAX_STRAY_CALLS: usize = 50;
 
 #[derive(Debug)]
 struct Fallback {
@@ -139,6 +143,24 @@ impl Session {
     /// Goes back to this model with the next request.
     pub(crate) fn forget_fallback(&self, model: &ModelId) {
         locked(&self.state).fallbacks.remove(model);
+    }
+
+    /// Notes calls of tools that no reviewer has, each once.
+    pub(crate) fn add_stray_calls(&self, calls: Vec<StrayCall>) {
+        if calls.is_empty() {
+            return;
+        }
+        let known = &mut locked(&self.state).stray_calls;
+        for call in calls {
+            if known.len() < MAX_STRAY_CALLS && !known.contains(&call) {
+                known.push(call);
+            }
+        }
+    }
+
+    /// The calls of tools that no reviewer has.
+    pub(crate) fn stray_calls(&self) -> Vec<StrayCall> {
+        locked(&self.state).stray_calls.clone()
     }
 
     /// Counts an answer that broke off: how many in a row that makes.

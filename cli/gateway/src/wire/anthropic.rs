@@ -7,7 +7,7 @@ use memchr::memchr2;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Event, Seen, StopReason, StreamReader};
+use super::{Event, Seen, StopReason, StrayCall, StreamReader, grow, stray_call};
 
 const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
@@ -21,6 +21,8 @@ pub(super) struct Reader {
     calls: u32,
     has_text: bool,
     open_signature: String,
+    /// The open call, if no reviewer has its tool.
+    stray: Option<StrayCall>,
     /// The frame that goes in the place of the last one.
     rewritten: String,
 }
@@ -73,6 +75,8 @@ struct Delta<'a> {
     stop_reason: Option<Cow<'a, str>>,
     #[serde(borrow)]
     signature: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    partial_json: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +85,11 @@ struct Block<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow)]
     data: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    /// The arguments, where they do not come in pieces.
+    #[serde(default)]
+    input: Value,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +140,7 @@ fn stop_reason(reason: &str) -> StopReason {
 
 impl StreamReader for Reader {
     fn read(&mut self, data: &[u8]) -> Event {
-        if is_plain_delta(data) {
+        if self.stray.is_none() && is_plain_delta(data) {
             return Event::Content;
         }
         let Ok(incoming) = serde_json::from_slice::<Incoming<'_>>(data) else {
@@ -151,18 +160,27 @@ impl StreamReader for Reader {
                         is_text,
                         is_call: block.kind == "tool_use",
                     });
+                    self.stray = (block.kind == "tool_use").then(|| stray_call(&block.name)).flatten();
+                    let given = block.input.as_object().filter(|input| !input.is_empty());
+                    if let (Some(stray), Some(_)) = (&mut self.stray, given) {
+                        grow(stray, &block.input.to_string());
+                    }
                     self.seen.signatures.extend(block.data.map(Cow::into_owned));
                 }
                 Event::Content
             }
             "content_block_delta" => {
-                if let Some(signature) = incoming.delta.and_then(|delta| delta.signature) {
-                    self.open_signature.push_str(&signature);
+                if let Some(delta) = incoming.delta {
+                    self.open_signature.push_str(&delta.signature.unwrap_or_default());
+                    if let (Some(stray), Some(piece)) = (&mut self.stray, delta.partial_json) {
+                        grow(stray, &piece);
+                    }
                 }
                 Event::Content
             }
             "content_block_stop" => {
                 self.calls += u32::from(self.open.take().is_some_and(|open| open.is_call));
+                self.seen.stray_calls.extend(self.stray.take());
                 if !self.open_signature.is_empty() {
                     self.seen.signatures.push(std::mem::take(&mut self.open_signature));
                 }
@@ -172,7 +190,10 @@ impl StreamReader for Reader {
                 self.count(incoming.usage.as_ref());
                 let reason = incoming.delta.and_then(|delta| delta.stop_reason);
                 self.stopped |= reason.is_some();
+                self.seen.stray_calls.extend(self.stray.take());
                 let told = match reason.as_deref().map_or(StopReason::Known, stop_reason) {
+                    // A stop for calls without a whole one: what the model was about to do is missing.
+                    StopReason::Known if reason.as_deref() == Some("tool_use") && self.calls == 0 => "max_tokens",
                     StopReason::Known => return Event::Content,
                     StopReason::Ended => "end_turn",
                     StopReason::NotWhole => "max_tokens",

@@ -7,9 +7,11 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Event, Seen, StopReason, StreamReader,
+    Event, Seen, StopReason, StrayCall, StreamReader,
     arguments::Arguments,
+    grow,
     openai::{InputDetails, OutputDetails, class_of, token_usage},
+    stray_call,
 };
 
 /// Reads one answer.
@@ -19,6 +21,10 @@ pub(super) struct Reader {
     stopped: bool,
     /// The tool calls by their index.
     calls: BTreeMap<u64, Arguments>,
+    /// Those of tools that no reviewer has.
+    stray: BTreeMap<u64, StrayCall>,
+    /// The model has refused, in a field of its own.
+    refused: bool,
     has_text: bool,
     /// Text came after the last piece of a call.
     text_is_last: bool,
@@ -83,24 +89,6 @@ fn stop_reason(reason: &RawValue) -> StopReason {
     }
 }
 
-/// The chunk with reasons of a stop that every runtime knows.
-fn reworded(data: &[u8]) -> String {
-    let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
-    for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
-        let reason = choice.get("finish_reason").map(Value::to_string).unwrap_or_default();
-        let Ok(reason) = RawValue::from_string(reason) else {
-            continue;
-        };
-        let told = match stop_reason(&reason) {
-            StopReason::Ended => "stop",
-            StopReason::NotWhole if says_anything(Some(&reason)) => "length",
-            _ => continue,
-        };
-        choice["finish_reason"] = json!(told);
-    }
-    format!("data: {chunk}\n\n")
-}
-
 impl StreamReader for Reader {
     fn read(&mut self, data: &[u8]) -> Event {
         if data.trim_ascii() == b"[DONE]" {
@@ -128,15 +116,18 @@ impl StreamReader for Reader {
         let mut content = false;
         let mut is_reworded = false;
         for choice in chunk.choices.unwrap_or_default() {
-            let stops = says_anything(choice.finish_reason);
-            self.stopped |= stops;
-            is_reworded |= choice
-                .finish_reason
-                .is_some_and(|reason| stops && stop_reason(reason) != StopReason::Known);
-            content |= stops | choice.delta.is_some_and(|delta| self.take(&delta));
+            content |= choice.delta.is_some_and(|delta| self.take(&delta));
+            let Some(reason) = choice.finish_reason.filter(|reason| says_anything(Some(reason))) else {
+                continue;
+            };
+            (self.stopped, content) = (true, true);
+            self.seen
+                .stray_calls
+                .extend(std::mem::take(&mut self.stray).into_values());
+            is_reworded |= self.told(reason).is_some();
         }
         if is_reworded {
-            self.rewritten = reworded(data);
+            self.rewritten = self.reworded(data);
             return Event::Reworded;
         }
         if content { Event::Content } else { Event::Start }
@@ -166,15 +157,52 @@ impl StreamReader for Reader {
 }
 
 impl Reader {
+    /// The reason of the stop to tell the runtime, if it is not the provider's own.
+    fn told(&self, reason: &RawValue) -> Option<&'static str> {
+        let word = serde_json::from_str::<&str>(reason.get()).unwrap_or_default();
+        match stop_reason(reason) {
+            // A stop for calls without any: what the model was about to do is missing.
+            StopReason::Known if matches!(word, "tool_calls" | "function_call") && self.calls.is_empty() => {
+                Some("length")
+            }
+            // What was refused was not answered, whatever stands beside it.
+            StopReason::Known | StopReason::Ended if self.refused && !matches!(word, "length" | "tool_calls") => {
+                Some("content_filter")
+            }
+            StopReason::Known => None,
+            StopReason::Ended => Some("stop"),
+            StopReason::NotWhole => Some("length"),
+        }
+    }
+
+    /// The chunk with reasons of a stop that every runtime knows.
+    fn reworded(&self, data: &[u8]) -> String {
+        let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
+        for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
+            let reason = choice.get("finish_reason").map(Value::to_string).unwrap_or_default();
+            let reason = RawValue::from_string(reason)
+                .ok()
+                .filter(|reason| says_anything(Some(reason)));
+            if let Some(told) = reason.and_then(|reason| self.told(&reason)) {
+                choice["finish_reason"] = json!(told);
+            }
+        }
+        format!("data: {chunk}\n\n")
+    }
+
     /// Takes a delta and returns whether it says anything.
     fn take(&mut self, delta: &Delta<'_>) -> bool {
         let calls = delta.tool_calls.as_ref().and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
-            let arguments = self
-                .calls
-                .entry(call["index"].as_u64().unwrap_or_default())
-                .or_default();
-            arguments.push(call["function"]["arguments"].as_str().unwrap_or_default());
+            let index = call["index"].as_u64().unwrap_or_default();
+            let piece = call["function"]["arguments"].as_str().unwrap_or_default();
+            if let Some(stray) = stray_call(call["function"]["name"].as_str().unwrap_or_default()) {
+                self.stray.entry(index).or_insert(stray);
+            }
+            if let Some(stray) = self.stray.get_mut(&index) {
+                grow(stray, piece);
+            }
+            self.calls.entry(index).or_default().push(piece);
             self.text_is_last = false;
         }
         let has_content = says_anything(delta.content);
@@ -183,6 +211,7 @@ impl Reader {
             self.text_is_last = true;
         }
         let calls = calls.is_some_and(|calls| !calls.is_empty());
+        self.refused |= says_anything(delta.refusal);
         let others = [delta.reasoning_content, delta.reasoning, delta.refusal];
         calls || has_content || others.into_iter().any(says_anything)
     }

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Event, Seen, StreamReader,
+    Event, Seen, StreamReader, grow,
     openai::{InputDetails, OutputDetails, class_of, token_usage},
+    stray_call,
 };
 
 /// Reads one answer.
@@ -22,6 +23,8 @@ pub(super) struct Reader {
     stopped: Option<Stopped>,
     /// The last message says that it is not whole.
     message_is_incomplete: bool,
+    /// The model has refused, in a part of its own.
+    refused: bool,
 }
 
 #[derive(Debug)]
@@ -35,6 +38,7 @@ struct Open {
 enum Stopped {
     Completed,
     Incomplete,
+    Refused,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +53,14 @@ struct Incoming<'a> {
     code: Option<Value>,
     #[serde(borrow)]
     message: Option<Cow<'a, str>>,
+    /// A piece of a text, or of a refusal.
+    #[serde(default)]
+    delta: Value,
+    /// A whole refusal.
+    #[serde(default)]
+    refusal: Value,
+    #[serde(default)]
+    part: Value,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +73,29 @@ struct Item<'a> {
     encrypted_content: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     status: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    arguments: Option<Cow<'a, str>>,
+    #[serde(default)]
+    content: Value,
+}
+
+impl Incoming<'_> {
+    /// Returns whether this holds words of a refusal.
+    fn refuses(&self) -> bool {
+        let says = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let is_refusal = |part: &Value| part["type"] == "refusal" && says(&part["refusal"]);
+        let of_item = || {
+            self.item
+                .iter()
+                .filter_map(|item| item.content.as_array())
+                .flatten()
+                .any(is_refusal)
+        };
+        let is_told = self.kind.starts_with("response.refusal.") && (says(&self.delta) || says(&self.refusal));
+        is_told || is_refusal(&self.part) || of_item()
+    }
 }
 
 #[derive(Deserialize)]
@@ -88,6 +123,7 @@ impl StreamReader for Reader {
             return Event::Failed(ProviderFault::Garbage.into());
         };
         let place = incoming.output_index.unwrap_or_default();
+        self.refused |= incoming.refuses();
         match incoming.kind.as_ref() {
             "response.created" | "response.in_progress" | "response.queued" => Event::Start,
             "response.output_item.added" => {
@@ -103,7 +139,14 @@ impl StreamReader for Reader {
             "response.output_item.done" => {
                 self.open.remove(&place);
                 if let Some(item) = incoming.item {
-                    self.calls += u32::from(item.kind == "function_call");
+                    if item.kind == "function_call" {
+                        self.calls += 1;
+                        let mut stray = stray_call(&item.name.unwrap_or_default());
+                        if let Some(stray) = &mut stray {
+                            grow(stray, &item.arguments.unwrap_or_default());
+                        }
+                        self.seen.stray_calls.extend(stray);
+                    }
                     if item.kind == "message" {
                         self.message_is_incomplete = item.status.is_some_and(|status| status != "completed");
                     }
@@ -123,6 +166,10 @@ impl StreamReader for Reader {
                 // The event says one thing and what is in it another one: the answer is whole where nothing denies it.
                 if self.message_is_incomplete || status.is_some_and(|status| status != "completed") {
                     self.stop(Stopped::Incomplete, incoming.response.as_ref());
+                    return Event::Unusual;
+                }
+                if self.refused {
+                    self.stop(Stopped::Refused, incoming.response.as_ref());
                     return Event::Unusual;
                 }
                 self.stop(Stopped::Completed, incoming.response.as_ref())
@@ -151,7 +198,8 @@ impl StreamReader for Reader {
 
     fn healed_end(&self) -> Option<String> {
         match self.stopped {
-            Some(Stopped::Incomplete) => Some(incomplete()),
+            Some(Stopped::Incomplete) => Some(incomplete("max_output_tokens")),
+            Some(Stopped::Refused) => Some(incomplete("content_filter")),
             Some(Stopped::Completed) => Some(completed()),
             None => (self.calls > 0 && self.open.is_empty()).then(completed),
         }
@@ -171,7 +219,7 @@ impl StreamReader for Reader {
                 "id": item.id, "type": "message", "status": "incomplete", "role": "assistant", "content": []}});
             let _ = write!(end, "event: response.output_item.done\ndata: {done}\n\n");
         }
-        end.push_str(&incomplete());
+        end.push_str(&incomplete("max_output_tokens"));
         Some(end)
     }
 }
@@ -218,8 +266,8 @@ fn completed() -> String {
     format!("event: response.completed\ndata: {data}\n\n")
 }
 
-fn incomplete() -> String {
+fn incomplete(reason: &str) -> String {
     let data = json!({"type": "response.incomplete", "response": {
-        "incomplete_details": {"reason": "max_output_tokens"}, "usage": {"input_tokens": 0, "output_tokens": 0}}});
+        "incomplete_details": {"reason": reason}, "usage": {"input_tokens": 0, "output_tokens": 0}}});
     format!("event: response.incomplete\ndata: {data}\n\n")
 }

@@ -11,7 +11,7 @@ mod test_case_data {
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2l"}}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"n"}}"#,
         r#"{"type":"content_block_stop","index":0}"#,
-        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":42}}"#,
         r#"{"type":"message_stop"}"#,
     ];
     pub(super) const CHAT: &[&str] = &[
@@ -245,6 +245,17 @@ fn an_answer_that_does_not_say_that_it_is_whole_ends_as_one_at_its_limit() {
             "\"stop_reason\":\"max_tokens\"",
         ),
         (Wire::Anthropic, anthropic_stop(""), "\"stop_reason\":\"max_tokens\""),
+        // For calls, and there is none.
+        (
+            Wire::Anthropic,
+            anthropic_stop("tool_use"),
+            "\"stop_reason\":\"max_tokens\"",
+        ),
+        (
+            Wire::OpenAiChat,
+            chat_stop("\"tool_calls\""),
+            "\"finish_reason\":\"length\"",
+        ),
         (Wire::Anthropic, anthropic_stop("stop"), "\"stop_reason\":\"end_turn\""),
         (Wire::OpenAiChat, chat_stop("\"pause\""), "\"finish_reason\":\"length\""),
         (Wire::OpenAiChat, chat_stop("\"abort\""), "\"finish_reason\":\"length\""),
@@ -339,5 +350,69 @@ fn a_completed_response_that_calls_itself_or_its_message_incomplete_is_not_whole
             .expect("it has ended")
             .contains("response.incomplete");
         assert_eq!(is_cut, event == Event::Unusual, "{messages:?} {end}");
+    }
+}
+
+#[test]
+fn a_refusal_beside_an_answer_ends_it_as_a_filter_does() {
+    let mut chat = Wire::OpenAiChat.reader();
+    read(
+        &mut chat,
+        r#"{"choices":[{"index":0,"delta":{"refusal":"I can't."},"finish_reason":null}]}"#,
+    );
+    assert_eq!(read(&mut chat, &chat_stop("\"stop\"")), Event::Reworded);
+    assert!(chat.rewritten().contains("\"finish_reason\":\"content_filter\""));
+    let completed = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":1,"output_tokens":9}}}"#;
+    for refusal in [
+        r#"{"type":"response.refusal.delta","output_index":0,"delta":"I can't."}"#,
+        r#"{"type":"response.refusal.done","output_index":0,"refusal":"I can't."}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"id":"m","type":"message","status":"completed","content":[{"type":"refusal","refusal":"I can't."}]}}"#,
+    ] {
+        let mut reader = Wire::OpenAiResponses.reader();
+        read(&mut reader, refusal);
+        assert_eq!(read(&mut reader, completed), Event::Unusual, "{refusal}");
+        assert!(
+            reader.healed_end().is_some_and(|end| end.contains("content_filter")),
+            "{refusal}"
+        );
+        assert_eq!(reader.seen().usage.expect("counted").output, 9);
+    }
+}
+
+#[test]
+fn calls_of_tools_that_no_reviewer_has_are_kept_whole() {
+    let anthropic = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"report","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"1}"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"u","name":"read","input":{}}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+    ];
+    let chat = [
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"report","arguments":"{\"a\":"}}]},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"name":"read","arguments":"{}"}}]},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+    ];
+    let responses = [
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"id":"f","type":"function_call","name":"report","arguments":"{\"a\":1}"}}"#,
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"id":"g","type":"function_call","name":"read","arguments":"{}"}}"#,
+    ];
+    for (wire, frames) in [
+        (Wire::Anthropic, &anthropic[..]),
+        (Wire::OpenAiChat, &chat[..]),
+        (Wire::OpenAiResponses, &responses[..]),
+    ] {
+        let mut reader = wire.reader();
+        for frame in frames {
+            read(&mut reader, frame);
+        }
+        let calls: Vec<(&str, &str)> = reader
+            .seen()
+            .stray_calls
+            .iter()
+            .map(|call| (call.tool.as_str(), call.arguments.as_str()))
+            .collect();
+        assert_eq!(calls, [("report", "{\"a\":1}")], "{wire:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::ports::{EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt};
+use conclave_engine::ports::{EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt, text_of_blocks};
 use conclave_shared::error_chain::with_sources;
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, RequestBuilder, Response};
@@ -210,10 +210,7 @@ fn parts(message: &Value) -> impl Iterator<Item = &Value> {
 /// The text of a message, without its tool calls and reasoning.
 fn text_of(message: &Value) -> String {
     let texts = parts(message).filter(|part| part["type"] == "text");
-    texts
-        .filter_map(|part| part["text"].as_str())
-        .collect::<Vec<_>>()
-        .join("\n")
+    text_of_blocks(texts.filter_map(|part| part["text"].as_str()))
 }
 
 /// A message of the model that holds text.

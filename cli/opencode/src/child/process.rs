@@ -58,8 +58,8 @@ impl Process {
         let (mut command, launch, mark) = match settings.sandbox {
             Sandbox::On(sandbox) => {
                 let mark = new_mark().map_err(start)?;
-                let (launch, command, open) = sandbox::prepare(settings, sandbox, mark).map_err(start)?;
-                (Command::from(command), Some((launch, open)), Some(mark))
+                let (launch, command, opened) = sandbox::prepare(settings, sandbox, mark).map_err(start)?;
+                (Command::from(command), Some((launch, opened)), Some(mark))
             }
             Sandbox::Off(_) => {
                 let mut command = Command::new(settings.binary);
@@ -97,7 +97,7 @@ impl Process {
             mark,
         };
         let guarded = match (launch, child.id(), settings.sandbox) {
-            (Some((launch, open)), Some(id), _) => launch.started(id).map(|guard| Confinement::On { guard, open }),
+            (Some((launch, opened)), Some(id), _) => launch.started(id).map(|guard| Confinement::On { guard, opened }),
             (_, _, Sandbox::Off(why)) => Ok(Confinement::Off(why.clone())),
             _ => Err(std::io::Error::other("it ended at once")),
         };

@@ -25,16 +25,17 @@ pub(crate) enum Confinement {
         /// Its state.
         guard: Guard,
         /// Places of the user's that are open in it.
-        open: Vec<String>,
+        opened: Opened,
     },
 }
 
 impl Confinement {
-    /// Waits until it is known what holds. `None` if the child has ended before.
-    pub(crate) async fn status(&self) -> Option<SandboxStatus> {
+    /// Waits until it is known what holds, also of `places` of the user's that were not known at the start. `None` if the child
+    /// has ended before.
+    pub(crate) async fn status(&self, places: &[Utf8PathBuf]) -> Option<SandboxStatus> {
         match self {
             Self::Off(why) => Some(SandboxStatus::none(why)),
-            Self::On { guard, open } => Some(guard.status().await?.also_open(open, MOVE)),
+            Self::On { guard, opened } => Some(guard.status().await?.also_open(&opened.list(places), MOVE)),
         }
     }
 
@@ -47,12 +48,31 @@ impl Confinement {
     }
 }
 
+/// Places that the rules of a start open.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    /// The rules that are not for directories of the run.
+    rules: Vec<FileRule>,
+    /// Places of the user's.
+    private: Vec<Utf8PathBuf>,
+}
+
+impl Opened {
+    /// The user's places that are open, these included.
+    fn list(&self, more: &[Utf8PathBuf]) -> Vec<String> {
+        let private = [self.private.as_slice(), more].concat();
+        let mut open = exposed(self.rules.iter(), &private);
+        open.extend(hidden_processes());
+        open
+    }
+}
+
 /// Prepares a confined start. The child's home has to be there already.
 pub(super) fn prepare(
     settings: &LaunchSettings<'_>,
     sandbox: &SandboxSettings,
     mark: u64,
-) -> io::Result<(Launch, std::process::Command, Vec<String>)> {
+) -> io::Result<(Launch, std::process::Command, Opened)> {
     let files = files(settings, sandbox);
     let own = [
         sandbox.workspace.as_path(),
@@ -60,8 +80,10 @@ pub(super) fn prepare(
         settings.config.parent().unwrap_or(settings.config),
     ];
     let others = files.iter().filter(|rule| !own.contains(&rule.path.as_path()));
-    let mut open = exposed(others, &sandbox.private);
-    open.extend(hidden_processes());
+    let opened = Opened {
+        rules: others.cloned().collect(),
+        private: sandbox.private.clone(),
+    };
     let policy = Policy {
         files,
         connect: sandbox.ports.clone(),
@@ -69,7 +91,7 @@ pub(super) fn prepare(
     };
     let (launch, mut command) = Launch::prepare(&sandbox.helper, settings.binary, policy, mark)?;
     command.args(SERVE);
-    Ok((launch, command, open))
+    Ok((launch, command, opened))
 }
 
 /// A `/proc` that hides processes from this user would hide what outlives the run.
@@ -89,7 +111,6 @@ fn hides_processes(mounts: &str) -> bool {
 
 /// The places that a rule opens with everything below them.
 fn exposed<'a>(rules: impl Iterator<Item = &'a FileRule>, private: &[Utf8PathBuf]) -> Vec<String> {
-    let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let open: Vec<Utf8PathBuf> = rules.map(|rule| real(&rule.path)).collect();
     let mut exposed: Vec<String> = private
         .iter()
@@ -102,6 +123,17 @@ fn exposed<'a>(rules: impl Iterator<Item = &'a FileRule>, private: &[Utf8PathBuf
     exposed.sort();
     exposed.dedup();
     exposed
+}
+
+/// The path without links. What is not there yet is taken as it will be made.
+fn real(path: &Utf8Path) -> Utf8PathBuf {
+    let absolute = camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned());
+    let found = absolute.ancestors().find_map(|there| {
+        let rest = absolute.strip_prefix(there).ok()?;
+        let there = there.canonicalize_utf8().ok()?;
+        Some(if rest == "" { there } else { there.join(rest) })
+    });
+    found.unwrap_or(absolute)
 }
 
 /// Puts the sandbox up around a program that does nothing, and returns what would hold around `OpenCode`.
@@ -118,11 +150,10 @@ pub async fn probe_sandbox(settings: &SandboxSettings) -> io::Result<SandboxStat
         .programs
         .iter()
         .map(|path| FileRule::optional(path, Access::Run));
-    let mut open = exposed(
-        programs.chain(system_files()).collect::<Vec<_>>().iter(),
-        &settings.private,
-    );
-    open.extend(hidden_processes());
+    let opened = Opened {
+        rules: programs.chain(system_files()).collect(),
+        private: settings.private.clone(),
+    };
     let (launch, command) = Launch::prepare(&settings.helper, "/bin/sh", policy, new_mark()?)?;
     let mut command = Command::from(command);
     command
@@ -135,7 +166,7 @@ pub async fn probe_sandbox(settings: &SandboxSettings) -> io::Result<SandboxStat
     drop(command);
     let guard = launch.started(child.id().ok_or_else(|| io::Error::other("it ended at once"))?)?;
     if let Some(status) = guard.status().await {
-        return Ok(status.also_open(&open, MOVE));
+        return Ok(status.also_open(&opened.list(&[]), MOVE));
     }
     let output = child.wait_with_output().await?;
     Err(io::Error::other(

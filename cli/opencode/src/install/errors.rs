@@ -32,12 +32,24 @@ pub enum InstallError {
     /// The certificates that are to be trusted cannot be read.
     #[error("failed to read the certificates in {0}: {1}. Correct --ca-file or CONCLAVE_CA_FILE")]
     Certificates(Utf8PathBuf, String),
-    /// No connection, or one that broke.
+    /// No connection.
     #[error(
         "{host} cannot be reached: {cause}. Set HTTPS_PROXY, name your registry with --registry, or bring the file: `npm \
          pack {package}` where there is a network, then `conclave runtime install --tarball FILE` here"
     )]
     Unreachable {
+        /// The registry.
+        host: String,
+        /// The reason.
+        cause: String,
+        /// The package, with its version.
+        package: String,
+    },
+    /// A download that ended too early.
+    #[error(
+        "{host} stopped in the middle of {package}: {cause}. Nothing of it was kept; try again, or bring the file with --tarball"
+    )]
+    Interrupted {
         /// The registry.
         host: String,
         /// The reason.

@@ -54,26 +54,30 @@ impl Registry {
     }
 
     /// The registry's name for people: its address may have a password in it.
-    pub(super) fn host(&self) -> &str {
-        self.url.host_str().unwrap_or("the registry")
+    pub(super) fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or("the registry");
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
     }
 
     /// Fetches the file of a package to this path, and returns its checksum.
     pub(super) async fn fetch(&self, pin: &Pin, to: &Utf8Path) -> Result<String, InstallError> {
         let package = named(pin);
         let unreachable = |error: reqwest::Error| InstallError::Unreachable {
-            host: self.host().to_owned(),
+            host: self.host(),
             cause: innermost(&error),
             package: package.clone(),
         };
         let url = self.url.join(&pin.path()).map_err(|error| InstallError::Registry {
-            address: self.host().to_owned(),
+            address: self.host(),
             cause: error.to_string(),
         })?;
         let response = self.client.get(url).send().await.map_err(unreachable)?;
         if !response.status().is_success() {
             return Err(InstallError::Status {
-                host: self.host().to_owned(),
+                host: self.host(),
                 status: response.status().as_u16(),
                 package,
             });
@@ -84,7 +88,11 @@ impl Registry {
         let mut room = pin.megabytes * 1_000_000;
         let mut body = response.bytes_stream();
         while let Some(piece) = body.next().await {
-            let piece = piece.map_err(unreachable)?;
+            let piece = piece.map_err(|error| InstallError::Interrupted {
+                host: self.host(),
+                cause: innermost(&error),
+                package: named(pin),
+            })?;
             sum.update(&piece);
             // What is larger is another file: its end is not awaited.
             let Some(left) = room.checked_sub(piece.len() as u64) else {

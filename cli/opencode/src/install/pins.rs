@@ -51,6 +51,13 @@ pub(super) enum Platform {
     LinuxX64Baseline,
 }
 
+impl Platform {
+    /// Returns whether this kind of machine runs what is made for `other`.
+    pub(super) fn runs(self, other: Self) -> bool {
+        self == other || (self, other) == (Self::LinuxX64, Self::LinuxX64Baseline)
+    }
+}
+
 /// The facts of a machine that decide.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Machine {

@@ -86,6 +86,7 @@ impl RulesHandle {
         let (applied, _) = apply::apply(&outcome.rules, &outcome.place, changed);
         AppliedRules {
             warnings: outcome.applied.warnings.clone(),
+            left_out: outcome.applied.left_out.clone(),
             ..applied
         }
     }
@@ -125,6 +126,7 @@ impl CodexPlugin {
             return Err(format!("there is no good rule in them. {}", warnings.join("; ")));
         }
         let (mut applied, text) = apply::apply(&rules, &source.to_string(), &settings.changed);
+        applied.left_out = left_out(&problems);
         applied.warnings = warnings
             .into_iter()
             .map(|line| format!("codex rules: {line}"))
@@ -136,6 +138,22 @@ impl CodexPlugin {
             text,
         })
     }
+}
+
+/// The places where rules are left out.
+fn left_out(problems: &[Problem]) -> Vec<String> {
+    let mut places = Vec::new();
+    for problem in problems.iter().filter(|problem| problem.leaves_out) {
+        let place = match problem.line {
+            Some(line) => format!("{}:{line}", problem.file),
+            None => problem.file.clone(),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places.truncate(MAX_PROBLEMS);
+    places
 }
 
 /// The rules of all files. Of two with one id the first counts.
@@ -155,6 +173,7 @@ fn merged(files: &[(String, String)]) -> (Vec<Rule>, Vec<Problem>) {
                         "the id `{}` is taken by the rule in {first}; this one is left out",
                         placed.rule.id
                     ),
+                    leaves_out: true,
                 });
                 continue;
             }

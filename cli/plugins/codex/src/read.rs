@@ -96,6 +96,7 @@ impl Reader<'_> {
                     file: self.file.to_owned(),
                     line: None,
                     text: "there is no [[rule]] in it".to_owned(),
+                    leaves_out: true,
                 });
                 Vec::new()
             }
@@ -141,7 +142,7 @@ impl Reader<'_> {
                 "`severity = \"{most}\"` has no effect: a breach is `{on_breach}`, which makes it {}; leave one of both out",
                 on_breach.severity()
             );
-            self.problem(&span, text);
+            self.remark(&span, text);
         }
         if is_left_out {
             if let Some((id, _)) = id {
@@ -237,7 +238,7 @@ impl Reader<'_> {
             let words = all.map(|word| format!("\"{word}\"")).join(", ");
             let text =
                 format!("`{name}` is one of {words}, not `{written}`; until that is mended, \"{strict}\" is in force");
-            self.problem(&value.span(), text);
+            self.remark(&value.span(), text);
         }
         Some(known.unwrap_or(strict))
     }
@@ -249,7 +250,7 @@ impl Reader<'_> {
         };
         if on_breach != Some(OnBreach::Review) {
             let text = "`approvers` has no effect without on_breach = \"review\"".to_owned();
-            self.problem(&value.span(), text);
+            self.remark(&value.span(), text);
         }
         self.accounts(table, "approvers", rule)
     }
@@ -376,10 +377,20 @@ impl Reader<'_> {
     }
 
     fn problem(&mut self, span: &Range<usize>, text: String) {
+        self.add(span, text, true);
+    }
+
+    /// A fault that leaves the rule as strict as it can be.
+    fn remark(&mut self, span: &Range<usize>, text: String) {
+        self.add(span, text, false);
+    }
+
+    fn add(&mut self, span: &Range<usize>, text: String, leaves_out: bool) {
         self.problems.push(Problem {
             file: self.file.to_owned(),
             line: Some(self.line(span.start)),
             text,
+            leaves_out,
         });
     }
 

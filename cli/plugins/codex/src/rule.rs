@@ -51,6 +51,8 @@ pub struct Problem {
     pub line: Option<usize>,
     /// What is wrong, and what would be right.
     pub text: String,
+    /// True if a rule is left out because of it, or may be.
+    pub leaves_out: bool,
 }
 
 impl std::fmt::Display for Problem {

@@ -35,6 +35,27 @@ impl PullRequestAddress {
         let [owner, name, pull, number, ..] = segments.as_slice() else {
             return Err(fault("it names no repository and number"));
         };
+        let number_in = |at: usize| segments.get(at).filter(|number| number.parse::<u64>().is_ok());
+        let api = segments.iter().position(|segment| segment == "repos");
+        let api = api.filter(|at| {
+            segments
+                .get(at + 3)
+                .is_some_and(|word| word == "pulls" || word == "issues")
+        });
+        if let Some(at) = api {
+            return Err(fault(&format!(
+                "it is of the API; the page's is https://HOST/{}/{}/pull/{}",
+                segments[at + 1],
+                segments[at + 2],
+                number_in(at + 4).map_or("N", String::as_str)
+            )));
+        }
+        if pull == "pulls" {
+            return Err(fault(&format!(
+                "it has `/pulls/` where a page has `/pull/`: {}{owner}/{name}/pull/{number}",
+                origin.as_str()
+            )));
+        }
         if pull != "pull" || [owner, name].iter().any(|part| !is_name(part)) {
             return Err(fault("it names no repository and pull request"));
         }
@@ -55,7 +76,14 @@ impl PullRequestAddress {
     pub fn is_one(address: &str) -> bool {
         let url = Url::parse(address.trim()).ok();
         let segments: Vec<&str> = url.iter().filter_map(Url::path_segments).flatten().collect();
-        matches!(segments[..], [_, _, "pull", ..]) && !segments.contains(&"merge_requests")
+        // Also what is nearly one: the error is then of GitHub's form.
+        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+        let is_host = ["github.com", "www.github.com", "api.github.com"].contains(&host) || host.ends_with(".ghe.com");
+        let is_path = matches!(segments[..], [_, _, "pull" | "pulls", ..])
+            || segments
+                .windows(4)
+                .any(|four| four[0] == "repos" && matches!(four[3], "pulls" | "issues"));
+        (is_host || is_path) && !segments.contains(&"merge_requests")
     }
 }
 
@@ -139,10 +167,27 @@ mod tests {
                 "https://github.com/acme/shop/issues/7",
                 "no repository and pull request",
             ),
+            (
+                "https://github.com/acme/shop/pulls/7",
+                "where a page has `/pull/`: https://github.com/acme/shop/pull/7",
+            ),
+            ("https://git.example.com/acme/shop/pulls/7", "/acme/shop/pull/7"),
+            (
+                "https://api.github.com/repos/acme/shop/pulls/7",
+                "it is of the API; the page's is https://HOST/acme/shop/pull/7",
+            ),
+            (
+                "https://git.example.com/api/v3/repos/acme/shop/issues/7",
+                "it is of the API",
+            ),
             ("https://github.com/acme/shop/pull/new", "`new` is not the number"),
             ("https://github.com/a%2Fb/shop/pull/7", "no repository and pull request"),
             ("https://me:secret@github.com/acme/shop/pull/7", "GITHUB_TOKEN"),
         ] {
+            assert!(
+                PullRequestAddress::is_one(address) || !address.starts_with("https"),
+                "{address}"
+            );
             let error = PullRequestAddress::parse(address).expect_err(address).to_string();
             assert!(error.contains(problem), "{address}: {error}");
             assert!(!error.contains("secret"), "{error}");

@@ -3,7 +3,7 @@
 //! Where the GraphQL API does not answer (its own limit is used up in busy repositories), REST has the same notes without what
 //! became of the threads: they are left as they are then.
 
-use conclave_engine::publish::{Note, Thread};
+use conclave_engine::publish::{Edited, Note, Thread};
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
@@ -275,7 +275,11 @@ fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
         id: kind.number(id),
         order: order(written.as_deref(), id),
         // People with write access edit each other's texts; one's own words stay one's own.
-        edited: post.last_edited_at.is_some() && edited_by != by,
+        edited: match post.last_edited_at {
+            None => Edited::No,
+            Some(_) if by.is_some() && edited_by == by => Edited::ByAuthor,
+            Some(_) => Edited::ByAnother,
+        },
         // What people have hidden does not count in the conversation; our own is found again all the same.
         internal: post.is_minimized && by != Some(bot),
         author,

@@ -64,6 +64,14 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
         Ok(pull) => github.required_checks(&pull.base.branch).await,
         Err(_) => None,
     };
+    // What is not there cannot be written to: that says nothing of the right.
+    let missing = pull.as_ref().err().filter(|error| error.kind == ApiErrorKind::NotFound);
+    let missing = missing.map(|error| {
+        ApiError::new(
+            error.kind.clone(),
+            format!("there is no pull request {} to try it on", github.number),
+        )
+    });
     let pull_request = pull.map(|pull| pull.word());
     let review = json!({ "commit_id": NO_COMMIT, "event": "COMMENT", "body": "conclave doctor" });
     let check = json!({ "name": "conclave", "head_sha": NO_COMMIT });
@@ -72,7 +80,10 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
     // An empty text cannot be a log.
     let no_log = json!({ "commit_sha": NO_COMMIT, "ref": "refs/pull/0/head", "sarif": "" });
     let rights = Rights {
-        pull_requests: github.may_write(&github.pull("/reviews"), &review).await,
+        pull_requests: match missing {
+            Some(missing) => Err(missing),
+            None => github.may_write(&github.pull("/reviews"), &review).await,
+        },
         checks: github.may_write(&github.repository("/check-runs"), &check).await,
         statuses: github.may_write(&github.repository(&statuses), &status).await,
         security_events: github

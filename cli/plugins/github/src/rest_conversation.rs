@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conclave_engine::publish::{Note, Thread};
+use conclave_engine::publish::{Edited, Note, Thread};
 use conclave_forge::ApiError;
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
@@ -38,8 +38,12 @@ struct Row {
 impl Row {
     fn note(self, kind: NoteKind, bot: u64) -> Note {
         let is_ours = self.user.as_ref().is_some_and(|user| user.id == bot);
-        // Who edited it is not said here.
-        let edited = self.updated_at.is_some() && self.updated_at != self.created_at && !is_ours;
+        // Who edited it is not said here, and of the text of a review not even whether anybody has.
+        let edited = if !is_ours && (kind == NoteKind::Review || self.updated_at != self.created_at) {
+            Edited::ByAnother
+        } else {
+            Edited::No
+        };
         let written = self.created_at.or(self.submitted_at);
         Note {
             id: kind.number(self.id),

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use conclave_engine::publish::Marker;
-use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi};
+use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi, Version};
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -20,6 +20,9 @@ use crate::{
 pub struct SignedOpinion {
     /// The commit that was reviewed.
     pub head: String,
+    /// True if it approves; earlier versions do not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approves: Option<bool>,
 }
 
 impl Marker for SignedOpinion {
@@ -40,8 +43,8 @@ struct Row {
 #[derive(Debug, Default)]
 pub(crate) struct OwnOpinions {
     standing: Vec<OwnOpinion>,
-    /// The commits of those that were dismissed.
-    dismissed: Vec<String>,
+    /// Those that were dismissed.
+    dismissed: Vec<SignedOpinion>,
 }
 
 #[derive(Debug)]
@@ -68,6 +71,12 @@ impl OwnOpinions {
         requests.map(|own| own.id).collect()
     }
 
+    /// Returns whether one of this commit was dismissed that approves, or requests changes.
+    fn was_dismissed(&self, head: &str, approves: bool) -> bool {
+        let mut dismissed = self.dismissed.iter().filter(|opinion| opinion.head == head);
+        dismissed.any(|opinion| opinion.approves.unwrap_or(approves) == approves)
+    }
+
     /// Returns whether the newest one requests changes: it is what GitHub counts.
     pub(crate) fn requests_changes(&self) -> bool {
         self.standing.last().is_some_and(|newest| !newest.approves)
@@ -84,7 +93,7 @@ impl GitHub {
             .into_iter()
             .filter(|row| row.user.as_ref().is_some_and(|user| user.id == bot))
         {
-            let Some(SignedOpinion { head }) = signer.read(&text(row.body)) else {
+            let Some(opinion) = signer.read::<SignedOpinion>(&text(row.body)) else {
                 continue;
             };
             let approves = row.state == "APPROVED";
@@ -92,9 +101,9 @@ impl GitHub {
                 "APPROVED" | "CHANGES_REQUESTED" => own.standing.push(OwnOpinion {
                     id: row.id,
                     approves,
-                    head,
+                    head: opinion.head,
                 }),
-                "DISMISSED" => own.dismissed.push(head),
+                "DISMISSED" => own.dismissed.push(opinion),
                 _ => {}
             }
         }
@@ -103,7 +112,11 @@ impl GitHub {
 
     /// Submits a review of this commit.
     async fn submit(&self, what: &str, event: &str, words: &str, head: &str) -> Result<(), ApiError> {
-        let marker = self.signer().await?.sign(&SignedOpinion { head: head.to_owned() });
+        let opinion = SignedOpinion {
+            head: head.to_owned(),
+            approves: Some(event == "APPROVE"),
+        };
+        let marker = self.signer().await?.sign(&opinion);
         let body = format!("{words}\n\n{marker}");
         let review = json!({ "commit_id": head, "event": event, "body": body });
         self.create(what, &self.pull("/reviews"), &review).await.map(drop)
@@ -174,6 +187,10 @@ impl ReviewStateApi for GitHub {
         Ok(self.own_opinions().await?.approval())
     }
 
+    async fn was_approved(&self, _bot: u64, version: &Version) -> Result<bool, ApiError> {
+        Ok(self.own_opinions().await?.was_dismissed(&version.head, true))
+    }
+
     async fn approve(&self, head: &str, _stands: bool) -> Result<Option<String>, ApiError> {
         self.approve_head(head).await
     }
@@ -210,10 +227,10 @@ impl ReviewStateApi for GitHub {
         let (own, reviewed) = (self.own_opinions().await?, self.reviewed.lock().await.clone());
         Ok(if own.requests_changes() {
             RequestShown::Stands
-        } else if reviewed.is_some_and(|head| !own.dismissed.contains(&head)) {
+        } else if reviewed.is_some_and(|head| !own.was_dismissed(&head, false)) {
             RequestShown::Unmade
         } else {
-            RequestShown::Absent("changes were requested, but GitHub does not show the review".to_owned())
+            RequestShown::Absent("changes were requested, and the request was dismissed".to_owned())
         })
     }
 

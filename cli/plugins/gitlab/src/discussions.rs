@@ -1,41 +1,17 @@
 //! The notes of the merge request: discussions with their notes, as GitLab sends them.
 
 use async_trait::async_trait;
-use conclave_engine::publish::{Account, Note, Place, Thread, ThreadDraft};
+use chrono::{DateTime, FixedOffset};
+use conclave_engine::publish::{Edited, Note, Place, Thread, ThreadDraft};
 use conclave_forge::{ApiError, NotesApi, Opened, Version, code_link, one_by_one};
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{GitLab, position};
-
-/// An account.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct User {
-    pub(crate) id: u64,
-    #[serde(default)]
-    pub(crate) username: Option<String>,
-    /// Only some answers have it; those with notes do not.
-    #[serde(default)]
-    pub(crate) bot: Option<bool>,
-    /// The address that the account shows to everyone.
-    #[serde(default)]
-    pub(crate) public_email: Option<String>,
-}
-
-impl From<User> for Account {
-    fn from(user: User) -> Self {
-        Self {
-            id: user.id,
-            name: user.username.unwrap_or_default(),
-            is_bot: user.bot,
-            email: user.public_email,
-        }
-    }
-}
+use crate::{GitLab, merge_request::time_of, people::User, position};
 
 #[derive(Debug, Deserialize)]
-struct NoteRow {
+pub(crate) struct NoteRow {
     id: u64,
     #[serde(default)]
     body: Option<String>,
@@ -71,6 +47,15 @@ struct Position {
 }
 
 impl NoteRow {
+    /// Returns whether GitLab notes here that this account has approved, at this time or later.
+    pub(crate) fn is_approval(&self, by: u64, since: DateTime<FixedOffset>) -> bool {
+        let at = self.created_at.as_deref().and_then(time_of);
+        self.system == Some(true)
+            && self.author.as_ref().is_some_and(|author| author.id == by)
+            && self.body.as_deref() == Some("approved this merge request")
+            && at.is_some_and(|at| at >= since)
+    }
+
     /// Returns whether its text may be another one than its author wrote: maintainers can edit other people's notes, and GitLab does
     /// not say who did. Resolving a thread touches its notes as well; only where it was us is it certain that this was all.
     fn is_edited(&self, bot: u64) -> bool {
@@ -84,7 +69,11 @@ impl NoteRow {
     fn read(self, bot: u64) -> Note {
         let is_line = |position: &Position| position.old_line.is_some() || position.new_line.is_some();
         Note {
-            edited: self.is_edited(bot),
+            edited: if self.is_edited(bot) {
+                Edited::ByAnother
+            } else {
+                Edited::No
+            },
             id: self.id,
             order: self.id,
             author: self.author.map(Into::into),

@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 use crate::{
     GitLab,
-    discussions::User,
     error::{GITLAB, NOUN},
-    people, reviewers, target,
+    people::{self, User},
+    reviewers, target,
 };
 
 #[derive(Debug, Deserialize)]

@@ -13,13 +13,39 @@ use conclave_engine::{
 use conclave_forge::{ApiError, ApiErrorKind};
 use serde::Deserialize;
 
-use crate::{GitLab, discussions::User, gitlab::Addresses};
+use crate::{GitLab, gitlab::Addresses};
 
 /// The access level of the role Developer.
 const DEVELOPER: u64 = 30;
 
 /// The beginning of a note of GitLab's own about a push: its author is the account that pushed.
 const PUSHED: &str = "added ";
+
+/// An account.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct User {
+    pub(crate) id: u64,
+    #[serde(default)]
+    pub(crate) username: Option<String>,
+    /// Only some answers have it; those with notes do not.
+    #[serde(default)]
+    pub(crate) bot: Option<bool>,
+    /// The address that the account shows to everyone.
+    #[serde(default)]
+    pub(crate) public_email: Option<String>,
+}
+
+impl From<User> for Account {
+    fn from(user: User) -> Self {
+        let name = user.username.unwrap_or_default();
+        Self {
+            id: user.id,
+            is_bot: user.bot.or_else(|| is_token_account(&name).then_some(true)),
+            name,
+            email: user.public_email,
+        }
+    }
+}
 
 #[derive(Debug, Deserialize)]
 struct Member {

@@ -4,14 +4,15 @@
 //! only the first check that fails, and the list of reviewers only those who were asked.
 
 use async_trait::async_trait;
-use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi};
+use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi, Version};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
     GitLab,
-    discussions::User,
+    discussions::NoteRow,
     merge_request::{Now, REQUESTED, time_of},
+    people::User,
 };
 
 /// The first version whose `bulk_publish` takes a reviewer's state.
@@ -78,6 +79,15 @@ impl ReviewStateApi for GitLab {
             stands: approvals.user_has_approved.unwrap_or(is_listed),
             of: since.map_or(ApprovedCommit::Unknown, ApprovedCommit::Since),
         })
+    }
+
+    async fn was_approved(&self, bot: u64, version: &Version) -> Result<bool, ApiError> {
+        let Some(since) = version.created_at else {
+            return Ok(false);
+        };
+        let url = self.merge_request("/notes?activity_filter=only_activity");
+        let (rows, _): (Vec<NoteRow>, u64) = self.http.list_from("read its activity", &url, 1).await?;
+        Ok(rows.iter().any(|row| row.is_approval(bot, since)))
     }
 
     async fn approve(&self, head: &str, stands: bool) -> Result<Option<String>, ApiError> {

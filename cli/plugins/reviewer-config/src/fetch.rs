@@ -76,6 +76,14 @@ impl FetchError {
         Self::Status(status, Detail::default())
     }
 
+    /// Returns whether there is a document that cannot be read.
+    pub(crate) const fn is_broken_document(&self) -> bool {
+        matches!(
+            self,
+            Self::TooLarge | Self::Garbage(_) | Self::Newer(_) | Self::Invalid(_)
+        )
+    }
+
     /// Whether another credential may be let in where this one was not. Besides refusals these are the answers of a Worker that
     /// counts guesses (429), and of one that cannot check a job's token or has no list of tokens (503).
     const fn is_refusal(&self) -> bool {

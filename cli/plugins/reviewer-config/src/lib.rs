@@ -178,6 +178,7 @@ impl ReviewerConfigPlugin {
         let _ = self.follower.unanswered.set(ConfigurationFallback {
             instead,
             reason: reason.clone(),
+            is_broken: error.is_broken_document() && instead == ConfigurationInstead::Defaults,
         });
         Err(PluginError(reason))
     }

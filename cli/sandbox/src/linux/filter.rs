@@ -1,7 +1,8 @@
 //! seccomp: system calls that Landlock does not see.
 //!
-//! A list of what is refused, not of what is allowed: `OpenCode`'s runtime uses several hundred calls, and the next version other
-//! ones. What is newer than the list does not exist in here.
+//! Of system calls there is a list of what is refused, not of what is allowed: `OpenCode`'s runtime uses several hundred, and the
+//! next version other ones. What is newer than the list does not exist in here. Of requests, settings and options, which some calls
+//! have by the thousand, there is a list of what is allowed.
 
 use std::collections::BTreeMap;
 
@@ -10,45 +11,21 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// The highest system call that the lists below were written for (`file_setattr`, Linux 6.17). Higher ones answer `ENOSYS`, and so
-/// do those of the x32 interface, which have a bit above.
-const NEWEST: u32 = 469;
+use super::lists::{MISSING, NEVER, NEWEST, OWN_SETTINGS, REQUESTS, SOCKET_OPTIONS};
 
 /// Where `struct seccomp_data` holds the number of the call, and the architecture.
 const NUMBER_AT: u32 = 0;
 /// See [`NUMBER_AT`].
 const ARCHITECTURE_AT: u32 = 4;
 
+/// Types of sockets are in these bits; above are flags.
+const SOCKET_TYPE: u64 = 0xf;
+
 /// The version of Landlock that keeps signals inside.
 const WITH_SIGNALS: u8 = 6;
 
-const SETXATTRAT: i64 = 463;
-const GETXATTRAT: i64 = 464;
-const LISTXATTRAT: i64 = 465;
-const REMOVEXATTRAT: i64 = 466;
-const STATMOUNT: i64 = 457;
-const LISTMOUNT: i64 = 458;
-const OPEN_TREE_ATTR: i64 = 467;
-const FILE_SETATTR: i64 = 469;
-const FCHMODAT2: i64 = 452;
-
-#[cfg(target_arch = "x86_64")]
-const CREATE_MODULE: i64 = 174;
-#[cfg(target_arch = "x86_64")]
-const GET_KERNEL_SYMS: i64 = 177;
-#[cfg(target_arch = "x86_64")]
-const QUERY_MODULE: i64 = 178;
-
 const F_SETSIG: i32 = 10;
 const F_SETOWN_EX: i32 = 15;
-const FIOSETOWN: u64 = 0x8901;
-const SIOCSPGRP: u64 = 0x8902;
-/// The kind of an ioctl request is in these bits.
-const REQUEST_KIND: u64 = 0xff00;
-/// Kinds of requests that read and change what file systems keep about a file: `f`, `X`, `v`.
-const FILE_REQUESTS: [u64; 3] = [0x66, 0x58, 0x76];
-/// Types of sockets are in these bits; above are flags.
-const SOCKET_TYPE: u64 = 0xf;
 
 /// A filter that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -173,7 +150,9 @@ fn by_argument(denied: &mut Rules) -> Result<(), FilterError> {
     for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         deny(call, vec![has_bits(flags, fast_open, fast_open)?])?;
     }
-    for namespace in [
+    for flag in [
+        // A child of conclave, which would hear of its end.
+        libc::CLONE_PARENT,
         libc::CLONE_NEWNS,
         libc::CLONE_NEWCGROUP,
         libc::CLONE_NEWUTS,
@@ -182,24 +161,17 @@ fn by_argument(denied: &mut Rules) -> Result<(), FilterError> {
         libc::CLONE_NEWPID,
         libc::CLONE_NEWNET,
     ] {
-        deny(
-            libc::SYS_clone,
-            vec![has_bits(0, number(namespace), number(namespace))?],
-        )?;
+        deny(libc::SYS_clone, vec![has_bits(0, number(flag), number(flag))?])?;
     }
-    // Input into a terminal, line disciplines, and signals by descriptor.
-    for request in [
-        number_of(libc::TIOCSTI),
-        number_of(libc::TIOCLINUX),
-        number_of(libc::TIOCSETD),
-        FIOSETOWN,
-        SIOCSPGRP,
-    ] {
-        deny(libc::SYS_ioctl, vec![is(1, request)?])?;
-    }
-    // Flags and attributes of files, which need no descriptor to write with.
-    for kind in FILE_REQUESTS {
-        deny(libc::SYS_ioctl, vec![has_bits(1, REQUEST_KIND, kind << 8)?])?;
+    // Input into a terminal, signals by descriptor, flags of files, volumes of file systems, processes by descriptor, and more.
+    deny(libc::SYS_ioctl, none_of(1, REQUESTS)?)?;
+    deny(libc::SYS_prctl, none_of(0, OWN_SETTINGS.map(number))?)?;
+    let levels = SOCKET_OPTIONS.map(|(level, _)| number(level));
+    deny(libc::SYS_setsockopt, none_of(1, levels)?)?;
+    for (level, options) in SOCKET_OPTIONS {
+        let mut of_level = none_of(2, options.iter().copied().map(number))?;
+        of_level.push(is(1, number(level))?);
+        deny(libc::SYS_setsockopt, of_level)?;
     }
     for command in [libc::F_SETOWN, F_SETOWN_EX, F_SETSIG, libc::F_SETLEASE, libc::F_NOTIFY] {
         deny(libc::SYS_fcntl, vec![is(1, number(command))?])?;
@@ -219,7 +191,7 @@ fn by_argument(denied: &mut Rules) -> Result<(), FilterError> {
         // A thread of another process has a number like one of its own: only "this thread" is sure.
         deny(call, vec![is_not(0, 0)?])?;
     }
-    deny(libc::SYS_prctl, vec![is(0, number(libc::PR_SET_PDEATHSIG))?])
+    Ok(())
 }
 
 /// Signals to the parent, where Landlock does not stop them.
@@ -273,6 +245,11 @@ fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, FilterError> {
     Ok(SeccompCondition::new(argument, Dword, SeccompCmpOp::Ne, value)?)
 }
 
+/// The conditions for an argument that is none of these.
+fn none_of(argument: u8, values: impl IntoIterator<Item = u64>) -> Result<Vec<SeccompCondition>, FilterError> {
+    values.into_iter().map(|value| is_not(argument, value)).collect()
+}
+
 fn is_pointer(argument: u8) -> Result<SeccompCondition, FilterError> {
     let qword = seccompiler::SeccompCmpArgLen::Qword;
     Ok(SeccompCondition::new(argument, qword, SeccompCmpOp::Ne, 0)?)
@@ -286,157 +263,3 @@ fn has_bits(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, Fil
         value,
     )?)
 }
-
-/// Calls that do not exist.
-const MISSING: &[i64] = &[
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    // Its flags are behind a pointer, where no filter can read them. The C library then uses clone.
-    libc::SYS_clone3,
-    // Attributes hold content, such as the address that a file was downloaded from, and Landlock does not look at them. Programs
-    // take this answer for a file system without attributes.
-    libc::SYS_getxattr,
-    libc::SYS_lgetxattr,
-    libc::SYS_fgetxattr,
-    GETXATTRAT,
-    libc::SYS_listxattr,
-    libc::SYS_llistxattr,
-    libc::SYS_flistxattr,
-    LISTXATTRAT,
-    STATMOUNT,
-    LISTMOUNT,
-];
-
-/// Calls that fail whatever their arguments.
-const NEVER: &[i64] = &[
-    // Other processes.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_process_mrelease,
-    libc::SYS_kcmp,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_perf_event_open,
-    libc::SYS_migrate_pages,
-    libc::SYS_move_pages,
-    libc::SYS_setpriority,
-    libc::SYS_ioprio_set,
-    // Namespaces and file systems.
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_open_tree,
-    OPEN_TREE_ATTR,
-    libc::SYS_move_mount,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    // What Landlock does not look at: owners, modes, times and attributes; a file's length by its path on older kernels.
-    libc::SYS_truncate,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    SETXATTRAT,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    REMOVEXATTRAT,
-    FILE_SETATTR,
-    // Watching files.
-    libc::SYS_fanotify_init,
-    libc::SYS_inotify_init1,
-    // Memory and messages that are shared by name.
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_shmdt,
-    libc::SYS_semget,
-    libc::SYS_semop,
-    libc::SYS_semtimedop,
-    libc::SYS_semctl,
-    libc::SYS_msgget,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_msgctl,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-    // The machine.
-    libc::SYS_bpf,
-    libc::SYS_userfaultfd,
-    libc::SYS_kexec_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_reboot,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_syslog,
-    libc::SYS_personality,
-    libc::SYS_vhangup,
-    libc::SYS_nfsservctl,
-    libc::SYS_lookup_dcookie,
-    // Older names of some of these.
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_futimesat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_inotify_init,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_kexec_file_load,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_modify_ldt,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_uselib,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ustat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_sysfs,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS__sysctl,
-    #[cfg(target_arch = "x86_64")]
-    CREATE_MODULE,
-    #[cfg(target_arch = "x86_64")]
-    GET_KERNEL_SYMS,
-    #[cfg(target_arch = "x86_64")]
-    QUERY_MODULE,
-];

@@ -23,7 +23,7 @@ const MORE_TASKS: u64 = 4096;
 /// Sets the limits. They hold for everything that this process starts. Returns whether all could be set.
 pub(super) fn set() -> bool {
     let limits = [
-        (Resource::Core, 0),
+        (Resource::Core, crate::NO_CORE),
         (Resource::Nofile, MAX_FILES),
         (Resource::Fsize, MAX_FILE),
         (Resource::Data, MAX_MEMORY),

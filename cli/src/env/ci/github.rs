@@ -405,6 +405,7 @@ impl Environment {
             names::GITHUB_TOKEN,
             "make a fine-grained access token for the repository with `Pull requests: write` and `Contents: read`, or use an App's",
         )?;
+        let (api_url, graphql_url) = self.apis_of(&repository_url, (api_url, graphql_url))?;
         let ca_files = self.ca_files();
         let clone_of = CloneOf {
             host: repository_url.host_str().unwrap_or_default().to_owned(),
@@ -431,6 +432,42 @@ impl Environment {
             }),
         })
     }
+}
+
+impl Environment {
+    /// The addresses of both APIs for a pull request on this server: those that the environment names, where they are of the server. A token
+    /// that is of another server is not sent to this one.
+    fn apis_of(&self, server: &Url, (api, graphql): (Url, Url)) -> Result<(Url, Url), Failure> {
+        const API: &str = "GITHUB_API_URL";
+        let read = |name: &str| self.get(name).map(|text| web_address(name, text)).transpose();
+        let own = read("GITHUB_SERVER_URL")?;
+        let named = read(API)?;
+        let (name, is_of_server) = match (&own, &named) {
+            (Some(own), _) => ("GITHUB_SERVER_URL", is_same_server(own, server)),
+            (None, Some(named)) => (API, is_same_server(named, &api)),
+            (None, None) => return Ok((api, graphql)),
+        };
+        if !is_of_server {
+            return Err(Failure::Settings(format!(
+                "{name} is {}, and the pull request is on {}: {} is not sent to another server. Unset {name} if the token is of the pull \
+                 request's server",
+                self.get(name).unwrap_or_default(),
+                server.host_str().unwrap_or_default(),
+                names::GITHUB_TOKEN
+            )));
+        }
+        Ok((named.unwrap_or(api), read("GITHUB_GRAPHQL_URL")?.unwrap_or(graphql)))
+    }
+}
+
+/// Returns whether two addresses are of one server.
+fn is_same_server(one: &Url, other: &Url) -> bool {
+    let host = |url: &Url| {
+        let host = url.host_str().unwrap_or_default();
+        host.strip_prefix("www.").unwrap_or(host).to_owned()
+    };
+    (one.scheme(), host(one), one.port_or_known_default())
+        == (other.scheme(), host(other), other.port_or_known_default())
 }
 
 /// The numbers of the pull request and of the comment that an event is of.

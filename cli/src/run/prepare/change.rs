@@ -139,7 +139,7 @@ impl Source {
                     author: info.author,
                     aside_open: info.aside_open,
                     notes,
-                    holds: info.hold.iter().cloned().collect(),
+                    holds: info.holds.clone(),
                     later: Some(later),
                     workflow,
                 })

@@ -73,6 +73,8 @@ pub(crate) struct Checkout {
     pipeline_head: Option<String>,
     /// How long fetching may take, if the job says so.
     limit_of_job: Option<Duration>,
+    /// The forge's word for a merge request.
+    noun: &'static str,
 }
 
 impl Checkout {
@@ -83,26 +85,7 @@ impl Checkout {
         scratch: &Utf8Path,
         limit: Option<Duration>,
     ) -> Result<Self, Failure> {
-        let repository = match Repository::open(&pipeline.directory).await {
-            Ok(repository) => Some(repository),
-            Err(GitError::NotARepository(_)) => None,
-            Err(error) => return Err(error.into()),
-        };
-        if let (Some(repository), Some(project)) = (&repository, &pipeline.clone_of) {
-            let remotes = repository.remotes().await;
-            if !remotes.iter().any(|remote| is_clone(remote, project)) {
-                return Err(Failure::Settings(format!(
-                    "the repository at {} is not a clone of {}/{}: none of its remotes is that project. Name a clone with \
-                     --repo PATH, or run this outside of any repository: then what is needed is fetched",
-                    repository.root(),
-                    project.host,
-                    project.path
-                )));
-            }
-        }
-        if let (Some(repository), Some(head)) = (&repository, &pipeline.refused_checkout) {
-            refuse_head(repository, head).await?;
-        }
+        let repository = acceptable(pipeline).await?;
         let origin = match &repository {
             Some(repository) => repository.origin().await,
             None => None,
@@ -128,6 +111,7 @@ impl Checkout {
             target: scratch.join("fetched.git"),
             pipeline_head: pipeline.head_sha.clone(),
             limit_of_job: limit,
+            noun: pipeline.forge.noun(),
         })
     }
 
@@ -154,12 +138,37 @@ impl Checkout {
         let other = self.pipeline_head.filter(|head| *head != subject.head_sha);
         let notes = other.map(|head| {
             format!(
-                "this pipeline runs for the commit {head}; the newest version of the merge request, {}, is reviewed",
-                subject.head_sha
+                "this pipeline runs for the commit {head}; the newest version of the {}, {}, is reviewed",
+                self.noun, subject.head_sha
             )
         });
         Ok((repository, notes.into_iter().collect(), later))
     }
+}
+
+/// The repository in the directory of a run, if there is one; an error where no review may use it.
+pub(crate) async fn acceptable(pipeline: &CiEnvironment) -> Result<Option<Repository>, Failure> {
+    let repository = match Repository::open(&pipeline.directory).await {
+        Ok(repository) => repository,
+        Err(GitError::NotARepository(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(project) = &pipeline.clone_of {
+        let remotes = repository.remotes().await;
+        if !remotes.iter().any(|remote| is_clone(remote, project)) {
+            return Err(Failure::Settings(format!(
+                "the repository at {} is not a clone of {}/{}: none of its remotes is that project. Name a clone with --repo PATH, \
+                 or run this outside of any repository: then what is needed is fetched",
+                repository.root(),
+                project.host,
+                project.path
+            )));
+        }
+    }
+    if let Some(head) = &pipeline.refused_checkout {
+        refuse_head(&repository, head).await?;
+    }
+    Ok(Some(repository))
 }
 
 /// Refuses a checkout of the change, or of a merge of it, in a job that has secrets: whatever runs in it beside this program would

@@ -13,6 +13,12 @@ pub(crate) fn of_diff(diff: &FilteredDiff) -> impl Iterator<Item = ApprovalHold>
     read_by_nobody(diff).into_iter().chain(nothing_reviewed(diff))
 }
 
+/// The reason to withhold an approval where engineering rules are left out: what they ask for was not checked.
+pub(crate) fn of_rules(left_out: &[String]) -> Option<ApprovalHold> {
+    let reason = "Engineering rules cannot be read and are left out of this review; the warnings say what to correct.";
+    (!left_out.is_empty()).then(|| ApprovalHold::new(HoldCause::Settings, reason).at(limited(left_out)))
+}
+
 /// Without a file to review there is nothing to approve.
 fn nothing_reviewed(diff: &FilteredDiff) -> Option<ApprovalHold> {
     if !diff.files.is_empty() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
-        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, still_refuted, still_unproven,
-        touched, wanted,
+        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, still_refuted, still_unlisted,
+        still_unproven, touched, wanted,
     },
     pipeline::Prior,
     review::{Comment, PatchId, Plan, ReviewSubject},
@@ -57,6 +57,7 @@ async fn narrow_down(
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
     let unproven = still_unproven(&job.carry_over.unproven, &identities);
+    let unlisted = still_unlisted(&job.carry_over.unlisted, &identities);
     let touched = touched(diff);
     let reviewed = |(file, patch): (&FileDiff, &PatchId)| {
         let was = job
@@ -82,7 +83,9 @@ async fn narrow_down(
     }));
     let refuted = still_refuted(&job.carry_over.refuted, &as_before, &job.subject.existing_findings);
     let heard = job.carry_over.heard;
-    let is_new_question = |comment: &Comment| comment.order > heard && asks(&comment.body.own_words());
+    // A program's question would be asked again by its next report.
+    let is_new = |comment: &Comment| comment.order > heard && !comment.by_program;
+    let is_new_question = |comment: &Comment| is_new(comment) && asks(&comment.body.own_words());
     Ok(Prior {
         refuted,
         patches: narrowed.patches,
@@ -92,6 +95,7 @@ async fn narrow_down(
         touched: touched.into_iter().collect(),
         identities,
         unproven,
+        unlisted,
         aside_open: job.aside_open && job.subject.comments.iter().any(is_new_question),
         heard,
     })

@@ -1255,6 +1255,12 @@ async fn a_question_alone_is_reason_for_a_judge_once() {
         let again = scene.run_judged(&[], quiet).await;
         assert!(!again.judged, "a judge has read it: {comment}");
     }
+    // A program's question is not a person's.
+    let program = scene.gitlab.create_user("project_7_bot_0f");
+    scene
+        .gitlab
+        .comment(scene.merge_request, program, "Why does the build fail?");
+    assert!(!scene.run_judged(&[], quiet).await.judged);
     // Another comment, and no question of before.
     scene.gitlab.comment(scene.merge_request, scene.bob, "Fine.");
     assert!(!scene.run_judged(&[], quiet).await.judged);
@@ -1271,8 +1277,34 @@ async fn a_question_alone_is_reason_for_a_judge_once() {
     );
 }
 
+#[tokio::test]
+async fn an_answer_that_could_not_be_posted_is_given_by_the_next_review() {
+    let scene = Scene::of(&[(A, &text(&[(5, "good one")]))]).await;
+    scene.run(&[]).await;
+    scene
+        .gitlab
+        .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
+    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays."});
+    let refused = FaultKind::InsufficientScope;
+    scene.gitlab.inject(Fault::once(
+        "POST",
+        "/projects/{id}/merge_requests/{iid}/notes",
+        refused,
+    ));
+    let run = scene.run_judged(&[], aside).await;
+    assert!(
+        run.warnings.iter().any(|warning| warning.contains("was not answered")),
+        "{:?}",
+        run.warnings
+    );
+    assert_eq!(scene.notes().len(), 1);
+    assert!(scene.run_judged(&[], aside).await.judged, "nobody has answered yet");
+    assert_eq!(scene.notes().len(), 2);
+    assert!(!scene.run_judged(&[], aside).await.judged);
+}
+
 const GUARD: &str = "src/guard.py";
-const GUARD_TEXT: &str = "def is_name(text):\n    return text.isidentifier()\n";
+const GUARD_TEXT: &str = "def is_name(bad):\n    return bad.isidentifier()\n";
 
 /// The judge says of the finding with this claim that this code deals with it.
 fn fixed_elsewhere<'a>(of: &'a str, file: &'a str, quote: &'a str) -> impl Fn(&[ExistingFinding]) -> Value + 'a {
@@ -1293,7 +1325,7 @@ async fn what_is_fixed_elsewhere_is_answered_with_the_code_and_resolved() {
     scene.reply("bad two", scene.bob, said);
     let open = format!("{OPEN_TWO} | bob: {said}");
     // What is not there fixes nothing, and is not said to.
-    let invented = "    return text.isalnum()";
+    let invented = "    return bad.isalnum()";
     let run = scene
         .run_judged(&BOTH, fixed_elsewhere("bad two", GUARD, invented))
         .await;
@@ -1309,7 +1341,7 @@ async fn what_is_fixed_elsewhere_is_answered_with_the_code_and_resolved() {
         "{answer}"
     );
     scene.reply("bad two", scene.bob, "Look again.");
-    let quote = "    return text.isidentifier()";
+    let quote = "    return bad.isidentifier()";
     let run = scene.run_judged(&BOTH, fixed_elsewhere("bad two", GUARD, quote)).await;
     assert_eq!(run.surviving(), ["critical Bad: bad one."]);
     let after = scene.threads().pop().expect("a thread");
@@ -1325,12 +1357,12 @@ async fn what_is_fixed_elsewhere_is_answered_with_the_code_and_resolved() {
 
 #[tokio::test]
 async fn a_critical_is_fixed_elsewhere_only_by_code_and_by_the_changes_own_code_only_with_a_person() {
-    let (one, quote) = (text(&[(5, "bad one")]), "    return text.isidentifier()");
+    let (one, quote) = (text(&[(5, "bad one")]), "    return bad.isidentifier()");
     let scene = Scene::of(&[(A, &one), (GUARD, GUARD_TEXT)]).await;
     let found = [(A, "bad one", CRITICAL)];
     scene.run(&found).await;
     for (file, quote) in [
-        (GUARD, "    return text.isalnum()"),
+        (GUARD, "    return bad.isalnum()"),
         ("src/elsewhere.py", quote),
         ("../guard.py", quote),
         (A, "bad one"),
@@ -1358,7 +1390,7 @@ async fn a_critical_is_fixed_elsewhere_only_by_code_and_by_the_changes_own_code_
 
 #[tokio::test]
 async fn the_reviewers_word_is_stronger_than_a_judge_who_calls_it_fixed_elsewhere() {
-    let (two, quote) = (text(&[(15, "bad two")]), "    return text.isidentifier()");
+    let (two, quote) = (text(&[(15, "bad two")]), "    return bad.isidentifier()");
     let scene = Scene::of(&[(B, &two), (GUARD, GUARD_TEXT)]).await;
     let found = [(B, "bad two", WARNING)];
     scene.run(&found).await;

@@ -10,6 +10,7 @@ use conclave_engine::{
     plugin::{AgentRole, AgentSpec, ConfigureContext, PluginError, ReviewPlugin},
     prompt::PromptLibrary,
     repo_config::{OwnReviewer, RepoConfig},
+    review::{ApprovalHold, HoldCause},
 };
 use conclave_git::{GitError, Repository};
 use conclave_shared::{path_globs::PathGlobs, reviewer::ReviewerName};
@@ -19,6 +20,8 @@ use conclave_shared::{path_globs::PathGlobs, reviewer::ReviewerName};
 pub(crate) struct OwnReviewers {
     ready: Vec<(OwnReviewer, String)>,
     warnings: Vec<String>,
+    /// The prompts that cannot be had.
+    missing: Vec<String>,
 }
 
 impl OwnReviewers {
@@ -28,14 +31,25 @@ impl OwnReviewers {
         for reviewer in &settings.reviewers {
             match prompt(repository, commit, &reviewer.prompt).await? {
                 Ok(text) => loaded.ready.push((reviewer.clone(), text)),
-                Err(fault) => loaded.warnings.push(format!(
-                    "{} does not review: its prompt {} {fault}",
-                    reviewer.name.display_name(),
-                    reviewer.prompt
-                )),
+                Err(fault) => {
+                    loaded.warnings.push(format!(
+                        "{} does not review: its prompt {} {fault}",
+                        reviewer.name.display_name(),
+                        reviewer.prompt
+                    ));
+                    loaded.missing.push(reviewer.prompt.clone());
+                }
             }
         }
         Ok(loaded)
+    }
+
+    /// The reason to withhold an approval where one of them cannot review.
+    pub(crate) fn hold(&self) -> Option<ApprovalHold> {
+        let reason = "A reviewer of the project does not review, because its prompt on the target branch cannot be used; the \
+                      warnings say what to correct.";
+        (!self.missing.is_empty())
+            .then(|| ApprovalHold::new(HoldCause::Settings, reason).at(self.missing.iter().cloned()))
     }
 
     /// Adds their prompts to the others.
@@ -49,6 +63,10 @@ impl OwnReviewers {
 /// A prompt, or what is wrong with it.
 async fn prompt(repository: &Repository, commit: &str, path: &str) -> Result<Result<String, String>, GitError> {
     let missing = || Ok(Err("is not on the target branch".to_owned()));
+    if repository.is_plain_file(commit, path).await? == Some(false) {
+        let fault = "is not a plain file: name the file itself, not a symbolic link or a directory";
+        return Ok(Err(fault.to_owned()));
+    }
     let Some(object) = repository.object(commit, path).await? else {
         return missing();
     };

@@ -2,9 +2,11 @@
 
 use conclave_engine::{
     repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, parse},
-    review::ReviewSubject,
+    review::{ApprovalHold, HoldCause, ReviewSubject},
 };
 use conclave_git::{GitError, Repository};
+
+use crate::run::prepare::holds::limited;
 
 /// The most problems that one review lists.
 const MAX_PROBLEMS: usize = 20;
@@ -22,7 +24,8 @@ pub(crate) struct LoadedRepoConfig {
 
 /// Reads both versions: the one that counts, and the one that would count next.
 pub(crate) async fn load(repository: &Repository, subject: &ReviewSubject) -> Result<LoadedRepoConfig, GitError> {
-    let (in_force, base, head) = tokio::try_join!(
+    let (is_plain, in_force, base, head) = tokio::try_join!(
+        repository.is_plain_file(subject.settings_commit(), REPO_CONFIG_FILE),
         repository.file(subject.settings_commit(), REPO_CONFIG_FILE),
         repository.file(&subject.base_sha, REPO_CONFIG_FILE),
         repository.file(&subject.head_sha, REPO_CONFIG_FILE),
@@ -30,8 +33,11 @@ pub(crate) async fn load(repository: &Repository, subject: &ReviewSubject) -> Re
     // An old branch does not change what is new on the target branch.
     let changed = base != head;
     Ok(LoadedRepoConfig {
-        found: in_force.is_some(),
-        in_force: in_force.as_deref().map(parse).unwrap_or_default(),
+        found: is_plain.is_some(),
+        in_force: match is_plain {
+            Some(false) => ParsedRepoConfig::not_a_file(),
+            _ => in_force.as_deref().map(parse).unwrap_or_default(),
+        },
         proposed: match head {
             Some(head) if changed => parse(&head).problems,
             _ => Vec::new(),
@@ -49,6 +55,23 @@ impl LoadedRepoConfig {
             .map(|problem| format!("{problem} (target branch)"));
         let proposed = self.proposed.iter().map(|problem| format!("{problem} (this change)"));
         in_force.chain(proposed).collect()
+    }
+
+    /// The reason to withhold an approval where a setting that protects cannot be read.
+    pub(crate) fn hold(&self) -> Option<ApprovalHold> {
+        let mut places: Vec<String> = self
+            .in_force
+            .unread()
+            .map(|problem| format!("{REPO_CONFIG_FILE}:{}", problem.line))
+            .collect();
+        places.dedup();
+        let first = self.in_force.unread().next()?;
+        let reason = format!(
+            "Settings of the target branch that protect cannot be read, so the strictest ones count until they are corrected \
+             there: {}.",
+            first.message
+        );
+        Some(ApprovalHold::new(HoldCause::Settings, reason).at(limited(&places)))
     }
 
     /// The problems in words, for a review, which goes on with what could be read: a typing error must not block all

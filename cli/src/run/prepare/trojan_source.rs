@@ -21,9 +21,12 @@ pub(crate) fn check(diff: &FilteredDiff, spool: &Spool) -> Result<TrojanSource, 
         spool.patch(file, &mut patch)?;
         findings.extend(check_one(&file.path, &patch));
     }
-    let named = diff.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
-    let disguised = named.filter(|file| is_disguised_path(&file.path));
-    let hold = hold(&findings, &disguised.map(|file| file.path.clone()).collect::<Vec<_>>());
+    let reviewed = diff.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
+    let named = reviewed
+        .map(|file| &file.path)
+        .chain(diff.filtered.iter().map(|file| &file.path));
+    let disguised: Vec<String> = named.filter(|path| is_disguised_path(path)).cloned().collect();
+    let hold = hold(&findings, &disguised);
     Ok(TrojanSource { findings, hold })
 }
 

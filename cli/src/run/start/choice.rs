@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
 use conclave_opencode::{ProcessError, Programs, Search, StartError};
 use conclave_sandbox::SandboxStatus;
@@ -133,15 +133,17 @@ impl Starting {
         }
     }
 
-    /// The sandbox around the agents; an error if it is less than what is required.
+    /// The sandbox around the agents, graded by what it opens of these places of the user's too; an error if it is less than what
+    /// is required.
     pub(crate) async fn sandbox(
         &mut self,
         env: &Environment,
+        places: &[Utf8PathBuf],
         required: Option<SandboxLevel>,
     ) -> Result<SandboxStatus, Failure> {
         let found = match self {
-            Self::OpenCode { child, .. } => child.sandbox().await?,
-            Self::Native { .. } => sandbox_here(env, RuntimeName::Native).await?,
+            Self::OpenCode { child, .. } => child.sandbox(places).await?,
+            Self::Native { .. } => sandbox_here(env, None, RuntimeName::Native).await?,
         };
         demand(found, required)
     }

@@ -18,7 +18,7 @@ use conclave_shared::config::MAX_CALL_SECONDS;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::Instant};
 
-use super::sandbox::around_child;
+use super::sandbox::{around_child, sort_out_servers};
 use crate::{
     env::Environment,
     exit::Failure,
@@ -62,6 +62,8 @@ pub(super) struct Ready {
     pub(super) opencode: OpenCode,
     pub(super) gateway: Arc<Gateway>,
     pub(super) tools: McpHandle,
+    /// Warnings for the review.
+    pub(super) notes: Vec<String>,
 }
 
 impl Child {
@@ -124,9 +126,9 @@ impl Child {
         }
     }
 
-    /// Waits until it is known how much of the sandbox holds.
-    pub(super) async fn sandbox(&mut self) -> Result<SandboxStatus, StartError> {
-        self.launched.sandbox().await
+    /// Waits until it is known how much of the sandbox holds, also of these places of the user's.
+    pub(super) async fn sandbox(&mut self, places: &[Utf8PathBuf]) -> Result<SandboxStatus, StartError> {
+        self.launched.sandbox(places).await
     }
 
     /// Sets how long its start may take.
@@ -152,8 +154,10 @@ impl Child {
         directory: &RunDirectory,
         gateway: GatewayConfig,
         mailbox: &Arc<CoordinatorMailbox>,
+        sandbox: &SandboxStatus,
     ) -> Result<Ready, Failure> {
-        let runtime = &prepared.runtime;
+        let mut runtime = prepared.runtime.clone();
+        let notes = sort_out_servers(sandbox, &mut runtime.mcp_servers);
         let [of_gateway, of_tools] = self.listeners.map(|listener| {
             listener.set_nonblocking(true)?;
             tokio::net::TcpListener::from_std(listener)
@@ -165,7 +169,7 @@ impl Child {
             .and_then(|listener| serve_tools(listener, &tools, self.token.clone()))
             .map_err(Failure::io("start the tool server"))?;
         let rendered = render_config(&ConfigFile {
-            config: runtime,
+            config: &runtime,
             endpoints: &Endpoints {
                 gateway: format!("http://{}", gateway.address()),
                 tools: tools.address.clone(),
@@ -198,6 +202,7 @@ impl Child {
             opencode: OpenCode::start(self.launched, settings).await?,
             gateway,
             tools,
+            notes,
         })
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Runtime {
     pub(crate) gateway: Arc<Gateway>,
     agents: Agents,
     sandbox: SandboxStatus,
+    /// Warnings for the review.
+    notes: Vec<String>,
     mailbox: Arc<CoordinatorMailbox>,
 }
 
@@ -55,6 +57,7 @@ impl Runtime {
         }
         let mut config = gateway_config(run, prepared, models, starting.run_key()?);
         config.recording = run.recording.mode(starting.name());
+        let mut notes = Vec::new();
         let (gateway, agents) = match starting {
             Starting::OpenCode { child, .. } => {
                 let models = prepared.runtime.models.iter();
@@ -63,7 +66,9 @@ impl Runtime {
                     opencode,
                     gateway,
                     tools,
-                } = child.ready(run, prepared, directory, config, mailbox).await?;
+                    notes: of_child,
+                } = child.ready(run, prepared, directory, config, mailbox, &sandbox).await?;
+                notes = of_child;
                 let agents = Agents::OpenCode {
                     opencode: Arc::new(opencode),
                     _tools: tools,
@@ -90,6 +95,7 @@ impl Runtime {
             gateway,
             agents,
             sandbox,
+            notes,
             mailbox: Arc::clone(mailbox),
         })
     }
@@ -109,6 +115,7 @@ impl Runtime {
             // Its tools make no connection.
             Agents::Native(_) => Vec::new(),
         };
+        review.warnings.extend(self.notes.iter().cloned());
         account_for(&self.sandbox, &refused, review);
     }
 

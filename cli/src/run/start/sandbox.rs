@@ -3,7 +3,10 @@
 use std::net::TcpListener;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::review::{Review, RuntimeName, SandboxReport};
+use conclave_engine::{
+    plugin::{McpLocation, McpServer, Owned},
+    review::{Review, RuntimeName, SandboxReport},
+};
 use conclave_opencode::{Sandbox, SandboxSettings, probe_sandbox};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
@@ -17,13 +20,20 @@ use crate::{
 /// The program that puts the sandbox up: this one, whose `main` looks for that first.
 const HELPER: &str = "/proc/self/exe";
 
-/// Returns the sandbox that a review here would have around the agents of this runtime.
-pub(crate) async fn sandbox_here(env: &Environment, runtime: RuntimeName) -> Result<SandboxStatus, Failure> {
+/// Returns the sandbox that a review here, of this repository, would have around the agents of this runtime.
+pub(crate) async fn sandbox_here(
+    env: &Environment,
+    repository: Option<&Utf8Path>,
+    runtime: RuntimeName,
+) -> Result<SandboxStatus, Failure> {
     Ok(match (switched_off(env)?, runtime) {
         (Some(why), _) => SandboxStatus::none(why),
-        (None, RuntimeName::OpenCode) => probe_sandbox(&child_settings(env, Utf8Path::new("."), Vec::new()))
-            .await
-            .map_err(Failure::io("try the sandbox"))?,
+        (None, RuntimeName::OpenCode) => {
+            let mut settings = child_settings(env, Utf8Path::new("."), Vec::new());
+            settings.private.extend(repository.map(Utf8Path::to_owned));
+            let probed = probe_sandbox(&settings).await;
+            probed.map_err(Failure::io("try the sandbox"))?
+        }
         (None, RuntimeName::Native) => conclave_native::sandbox_here().map_err(conclave_native::StartError::from)?,
     })
 }
@@ -86,6 +96,35 @@ pub(super) fn demand(found: SandboxStatus, required: Option<SandboxLevel>) -> Re
     }
 }
 
+/// Takes the MCP servers of plugins out that the sandbox shuts off, and returns what a person has to know of those on other
+/// machines.
+pub(super) fn sort_out_servers(sandbox: &SandboxStatus, servers: &mut Vec<Owned<McpServer>>) -> Vec<String> {
+    let shut = sandbox.shuts_other_addresses();
+    let mut notes = Vec::new();
+    servers.retain(|server| {
+        if matches!(server.value.location, McpLocation::ToolServer(_)) {
+            return true;
+        }
+        let (name, plugin) = (&server.value.name, server.plugin);
+        notes.push(if shut {
+            format!(
+                "the MCP server `{name}` of the plugin {plugin} is not used: agents reach nothing but this run's own servers from \
+                 inside of the sandbox"
+            )
+        } else {
+            format!(
+                "agents reach the MCP server `{name}` of the plugin {plugin}, past the run's own servers: a model that is steered \
+                 can send it what it reads"
+            )
+        });
+        !shut
+    });
+    for note in &notes {
+        tracing::warn!("{note}");
+    }
+    notes
+}
+
 /// Says in the review what the sandbox held back, and what tried to get out of it.
 pub(super) fn account_for(sandbox: &SandboxStatus, refused: &[String], review: &mut Review) {
     review
@@ -101,5 +140,62 @@ pub(super) fn account_for(sandbox: &SandboxStatus, refused: &[String], review: &
             "the agents' process tried to reach {}, which the sandbox refused: look for what in the change may have led it there",
             refused.join(", ")
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_sandbox::Walls;
+
+    use super::*;
+
+    fn server(name: &str, location: McpLocation) -> Owned<McpServer> {
+        let token_variable = "TOKEN";
+        Owned {
+            plugin: "tickets",
+            value: McpServer {
+                name: name.to_owned(),
+                location,
+                token_variable,
+            },
+        }
+    }
+
+    #[test]
+    fn servers_elsewhere_are_named_whether_the_sandbox_shuts_them_off_or_not() {
+        let walls = |landlock, watch| {
+            SandboxStatus::of(Walls {
+                landlock,
+                filter: true,
+                watch,
+                limits: true,
+            })
+        };
+        for (sandbox, shut) in [
+            (walls(7, true), true),
+            (walls(3, true), true),
+            (walls(4, false), true),
+            (walls(3, false), false),
+            (walls(0, false), false),
+            (SandboxStatus::none("it is off"), false),
+        ] {
+            let mut servers = vec![
+                server("spawn", McpLocation::ToolServer("/spawn".to_owned())),
+                server(
+                    "tickets",
+                    McpLocation::Url("https://tickets.example.com/mcp".to_owned()),
+                ),
+            ];
+            let notes = sort_out_servers(&sandbox, &mut servers);
+            let left: Vec<&str> = servers.iter().map(|server| server.value.name.as_str()).collect();
+            assert_eq!(left, if shut { vec!["spawn"] } else { vec!["spawn", "tickets"] });
+            let wanted = if shut {
+                "is not used"
+            } else {
+                "past the run's own servers"
+            };
+            assert_eq!(notes.len(), 1);
+            assert!(notes[0].contains("`tickets`") && notes[0].contains(wanted), "{notes:?}");
+        }
     }
 }

@@ -168,7 +168,7 @@ impl SectionMark {
         for (place, text) in texts {
             let is_new = findings.iter().all(|finding| finding.file != place);
             if is_new && self.holds(text) {
-                findings.push(finding(place, 1, format!("the {place} of the merge request")));
+                findings.push(finding(place, 1, format!("the {place} of the change")));
             }
         }
         findings

@@ -191,7 +191,7 @@ async fn one(group: &str, sandboxed: bool) -> (serde_json::Value, BTreeMap<Strin
         sandbox: &sandbox,
     })
     .expect("it starts");
-    let status = launched.sandbox().await.expect("a status");
+    let status = launched.sandbox(&[]).await.expect("a status");
     let results = results(&scene.path("scratch/home/tmp/results.json")).await;
     launched.stop().await;
     let hidden = ["hide", "thread", "hop"].map(|way| {

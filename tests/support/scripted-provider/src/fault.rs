@@ -308,6 +308,7 @@ fn halve(answer: Answer) -> Answer {
     let half = text.chars().count().div_ceil(2);
     Answer {
         text: text.chars().take(half).collect(),
+        second_text: String::new(),
         thinking: answer.thinking,
         tool_calls: Vec::new(),
         stop: Stop::MaxTokens,

@@ -119,6 +119,9 @@ pub enum Stop {
     MaxTokens,
     /// A content filter stopped it.
     Refusal,
+    /// The model refuses, beside what it has said: `refusal` of Anthropic, and a refusal of its own field or part in the other
+    /// formats, whose answer ends as any other.
+    Declined,
     /// The provider paused it: `pause_turn` of Anthropic, a word that is not of the format in Chat Completions, and a
     /// completed response that calls itself incomplete.
     Paused,
@@ -129,6 +132,8 @@ pub enum Stop {
 pub struct Answer {
     /// The text; empty for none.
     pub text: String,
+    /// A second block of text right behind it; empty for none.
+    pub second_text: String,
     /// Reasoning in front of it.
     pub thinking: Option<String>,
     /// The tools called, all in one turn.
@@ -142,6 +147,7 @@ impl Answer {
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
+            second_text: String::new(),
             thinking: None,
             tool_calls: Vec::new(),
             stop: Stop::EndTurn,
@@ -176,6 +182,13 @@ impl Answer {
         self
     }
 
+    /// Says this in a second block of text.
+    #[must_use]
+    pub fn and_text(mut self, text: impl Into<String>) -> Self {
+        self.second_text = text.into();
+        self
+    }
+
     /// Thinks this first.
     #[must_use]
     pub fn with_thinking(mut self, thinking: impl Into<String>) -> Self {
@@ -198,7 +211,10 @@ impl Answer {
             .iter()
             .map(|call| call.name.chars().count() + call.input.to_string().chars().count())
             .sum();
-        (thinking, thinking + self.text.chars().count() + calls)
+        (
+            thinking,
+            thinking + self.text.chars().count() + self.second_text.chars().count() + calls,
+        )
     }
 }
 

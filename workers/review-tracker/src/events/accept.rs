@@ -1,6 +1,6 @@
 //! Accepting events: what could not be stored, added up or shown is refused, and what is taken is corrected.
 
-use conclave_shared::telemetry::Event;
+use conclave_shared::{project, telemetry::Event};
 
 use super::{
     break_glass,
@@ -46,11 +46,12 @@ pub(crate) fn check(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
     meaning(&event.event).check()
 }
 
-/// Corrects an event before it is stored: one whose clock was ahead gets the time of its arrival, and what may be a person's name
-/// is taken out. Returns whether the clock was ahead by more than can be expected.
+/// Corrects an event before it is stored: its project gets the one name that it is known by, one whose clock was ahead gets the
+/// time of its arrival, and what may be a person's name is taken out. Returns whether the clock was ahead by more than can be expected.
 pub(crate) fn correct(event: &mut Event, now_ms: i64) -> bool {
     let ahead = event.at_ms - now_ms;
     event.at_ms = event.at_ms.min(now_ms);
+    event.project = project::identity(std::mem::take(&mut event.project));
     break_glass::hide_name(&mut event.event);
     ahead > NOTABLE_SKEW_MS
 }

@@ -2,7 +2,7 @@
 
 use conclave_shared::telemetry::{BreakGlass, EventBody, is_keyed_hash};
 
-use super::{Checked, Families, Kind, Meaning, Writer, limits::text, tiers};
+use super::{Checked, Families, Kind, Meaning, Writer, known_runs, limits::text};
 
 /// Stands for a person whose hash was not sent.
 const UNKNOWN_PERSON: &str = "unknown";
@@ -27,7 +27,7 @@ impl Meaning for BreakGlass {
     }
 
     fn tier(&self) -> Option<&'static str> {
-        Some(tiers::SKIPPED)
+        Some(known_runs::SKIPPED)
     }
 
     fn merge_request(&self) -> Option<u64> {

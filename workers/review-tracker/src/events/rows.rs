@@ -7,7 +7,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{
-    Batch, KINDS, Tiers, meaning,
+    Batch, KINDS, KnownRuns, meaning,
     merge_requests::MergeRequests,
     rollup::{COUNTS, DISTRIBUTIONS, Rollup, SHARED, Sums},
     write::{Write, json, open},
@@ -31,23 +31,28 @@ const RUNS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
   SELECT value->>0, value->>1, value->>2 FROM json_each(?1)";
 
 /// Takes batches apart into every statement of a transaction, in order, those without rows included. An event that is known, and an
-/// id that comes twice, is left out.
-pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, tiers: &Tiers, now_ms: i64) -> Vec<Write> {
+/// id that comes twice, is left out, and so is what another project says of a run.
+pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, known_runs: &KnownRuns, now_ms: i64) -> Vec<Write> {
     let mut rows = Rows::new();
     let mut seen = known.clone();
-    let mut completed = tiers.completed().clone();
+    let mut completed = known_runs.completed().clone();
     let mut runs = BTreeMap::new();
     for batch in batches {
         let mut is_news = false;
         for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
+            let run = event.run_id;
+            let project = known_runs.project(run).unwrap_or(&event.project);
+            let began = runs.entry(run).or_insert((project, event.at_ms));
+            if began.0 != event.project {
+                continue;
+            }
             is_news = true;
             let is_end = matches!(event.event, EventBody::RunCompleted(_));
-            let counts = !is_end || completed.insert(event.run_id);
-            let began = runs.entry(event.run_id).or_insert((&event.project, event.at_ms));
+            let counts = !is_end || completed.insert(run);
             began.1 = began.1.min(event.at_ms);
             Writer {
                 event,
-                tier: tiers.of(event.run_id),
+                tier: known_runs.tier(run),
                 proven: batch.proven.contains(&event.id),
                 rows: &mut rows,
             }
@@ -263,7 +268,7 @@ mod tests {
 
     #[test]
     fn every_statement_stands_once() {
-        let all = writes(&[], &BTreeSet::new(), &Tiers::default(), 0);
+        let all = writes(&[], &BTreeSet::new(), &KnownRuns::default(), 0);
         let distinct: BTreeSet<&str> = all.iter().map(|write| write.statement.as_ref()).collect();
         assert_eq!((all.len(), distinct.len()), (28, 28));
     }

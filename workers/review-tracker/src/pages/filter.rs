@@ -1,5 +1,6 @@
 //! The part of the data that is looked at, as it stands in the URL of every page.
 
+use conclave_shared::project;
 use url::form_urlencoded::Serializer;
 use worker::Url;
 
@@ -66,7 +67,9 @@ impl Filter {
             }
         };
         Self {
-            project: value("project").filter(|project| project.len() <= 256),
+            project: value("project")
+                .filter(|project| project.len() <= 256)
+                .map(project::identity),
             tier: value("tier").and_then(|tier| TIERS.into_iter().find(|known| *known == tier)),
             period,
         }

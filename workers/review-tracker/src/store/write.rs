@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use conclave_shared::risk::RiskTier;
 use conclave_worker_common::Outcome;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use uuid::Uuid;
@@ -11,7 +10,7 @@ use worker::{D1Database, D1PreparedStatement, Env, Result};
 use super::query::fault;
 use crate::{
     clock,
-    events::{Batch, Tiers, Write, writes},
+    events::{Batch, KnownRuns, STORED, StoredRun, Write, writes},
 };
 
 /// Ids that one statement asks for.
@@ -27,12 +26,14 @@ const LOOKS: usize = 3;
 pub(crate) async fn write(env: &Env, batches: &[Batch]) -> Result<()> {
     let database = env.d1("DB")?;
     let mut known = BTreeSet::new();
-    let mut tiers = Tiers::default();
-    tiers.learn(batches);
-    remember(&database, &mut tiers, batches).await?;
-    tiers.have_ended(ended(&database, &Tiers::ending(batches)).await?);
+    let mut known_runs = KnownRuns::default();
+    known_runs.learn(batches);
+    let stored: Vec<StoredRun> = by_id(&database, STORED, &KnownRuns::of(batches)).await?;
+    for run in stored {
+        known_runs.remember(run);
+    }
     for _ in 0..LOOKS {
-        let statements = statements(&database, &writes(batches, &known, &tiers, clock::now_ms()))?;
+        let statements = statements(&database, &writes(batches, &known, &known_runs, clock::now_ms()))?;
         if statements.is_empty() {
             return Ok(());
         }
@@ -60,33 +61,6 @@ async fn find_known(database: &D1Database, batches: &[Batch]) -> Result<BTreeSet
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// Those of the runs that have ended with a verdict before.
-async fn ended(database: &D1Database, runs: &[Uuid]) -> Result<Vec<Uuid>> {
-    #[derive(Deserialize)]
-    struct Ended {
-        run_id: Uuid,
-    }
-    let statement = "SELECT run_id FROM runs WHERE run_id IN (SELECT value FROM json_each(?1)) AND verdict IS NOT NULL";
-    let rows: Vec<Ended> = by_id(database, statement, runs).await?;
-    Ok(rows.into_iter().map(|row| row.run_id).collect())
-}
-
-/// Looks up the tiers that the batches do not state.
-async fn remember(database: &D1Database, tiers: &mut Tiers, batches: &[Batch]) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Remembered {
-        run_id: Uuid,
-        tier: Option<RiskTier>,
-    }
-    let statement = "SELECT run_id, tier FROM runs
-      WHERE run_id IN (SELECT value FROM json_each(?1)) AND (tier IS NOT NULL OR skipped = 1)";
-    let rows: Vec<Remembered> = by_id(database, statement, &tiers.unknown(batches)).await?;
-    for row in rows {
-        tiers.remember(row.run_id, row.tier);
-    }
-    Ok(())
-}
-
 /// The rows of a statement about ids, so many at a time.
 async fn by_id<T: DeserializeOwned>(database: &D1Database, statement: &str, ids: &[impl Serialize]) -> Result<Vec<T>> {
     let mut rows = Vec::new();
@@ -112,7 +86,7 @@ fn statements(database: &D1Database, writes: &[Write]) -> Result<Vec<D1PreparedS
 pub(crate) async fn ready(env: &Env) -> Outcome<()> {
     let database = env.d1("DB")?;
     let mut statements = vec![database.prepare("SELECT claim, proven FROM memory LIMIT 0")];
-    for write in writes(&[], &BTreeSet::new(), &Tiers::default(), 0) {
+    for write in writes(&[], &BTreeSet::new(), &KnownRuns::default(), 0) {
         statements.push(database.prepare(write.statement.as_ref()).bind(&["[]".into()])?);
     }
     database.batch(statements).await.map(drop).map_err(fault)

@@ -321,6 +321,18 @@ fn finding(object: &Map<String, Value>) -> Option<RawFinding> {
             finding.push(field, text);
         }
     }
+    // What others call its description is the claim where nothing else is.
+    if !finding.has("claim") {
+        let described = |name: &str| {
+            ["description", "problem", "title"]
+                .iter()
+                .any(|alias| name.eq_ignore_ascii_case(alias))
+        };
+        let words = object.iter().find(|(name, _)| described(name));
+        if let Some(text) = words.and_then(|(_, value)| text_of(value)) {
+            finding.push("claim", text);
+        }
+    }
     (finding.has("claim") && (finding.has("file") || finding.has("evidence"))).then_some(finding)
 }
 

@@ -84,6 +84,10 @@ async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next(
     github.dismiss_review(stage.0.pull, request.post.id);
     stage.run(&review, in_mode(ReviewMode::Gate)).await;
     assert!(!stage.shown().bot_requests());
+    // Nor is it said to stand by a review that would not have lifted it.
+    let outcome = stage.conclude(ReviewMode::Gate, Verdict::Inconclusive).await;
+    let shown = outcome.applied_state.unwrap().shown;
+    assert_eq!(shown, Some(conclave_engine::review::ReviewState::None));
 }
 
 #[tokio::test]
@@ -100,7 +104,10 @@ async fn a_request_for_changes_of_another_job_is_not_made_twice() {
     // It came at the same moment: the first one stays.
     let stage = OnGitHub::new().await;
     let (github, pull, bot) = (stage.0.github.clone(), stage.0.pull, stage.0.bot());
-    let text = stage.0.signer().sign(&SignedOpinion { head: stage.range().2 });
+    let text = stage.0.signer().sign(&SignedOpinion {
+        head: stage.range().2,
+        approves: None,
+    });
     stage.0.github.after("POST", REVIEWS, move || {
         github.review(pull, bot, ReviewState::ChangesRequested, &text);
     });

@@ -36,6 +36,7 @@ impl OnGitHub {
         let text = match who {
             Who::Bot => self.0.signer().sign(&SignedOpinion {
                 head: self.0.github.head(self.0.pull),
+                approves: Some(state == ReviewState::Approved),
             }),
             _ => "As it says.".to_owned(),
         };
@@ -97,6 +98,13 @@ impl ForgeStage for OnGitHub {
 
     fn retarget(&self, branch: &str) {
         self.0.github.retarget(self.0.pull, branch);
+    }
+
+    fn take_approval_back(&self) {
+        let reviews = self.0.snapshot().reviews;
+        for review in reviews.iter().filter(|review| review.state == ReviewState::Approved) {
+            self.0.github.dismiss_review(self.0.pull, review.post.id);
+        }
     }
 
     fn close(&self) {

@@ -168,6 +168,7 @@ fn comment(author: &str, body: &str) -> Comment {
         author: author.into(),
         body: body.into(),
         order: 0,
+        by_program: false,
     }
 }
 

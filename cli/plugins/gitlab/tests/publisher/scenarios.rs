@@ -83,6 +83,10 @@ impl ForgeStage for OnGitLab {
         self.0.gitlab.retarget(self.0.merge_request, branch);
     }
 
+    fn take_approval_back(&self) {
+        self.0.gitlab.unapprove(self.0.merge_request, self.0.bot);
+    }
+
     fn close(&self) {
         let stage = &self.0;
         stage

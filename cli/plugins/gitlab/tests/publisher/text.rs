@@ -43,6 +43,7 @@ fn hostile(stage: &Stage) -> Review {
         degraded: Some(HOSTILE.to_owned()),
         partial: Some(HOSTILE.to_owned()),
         configuration: Some(ConfigurationFallback {
+            is_broken: false,
             instead: ConfigurationInstead::Defaults,
             reason: format!("{HOSTILE} again"),
         }),
@@ -127,7 +128,7 @@ async fn a_note_that_is_too_long_is_cut_and_found_again() {
         unreachable!("{} notes", after.notes.len())
     };
     assert!((59_000..60_500).contains(&note.body.len()), "{}", note.body.len());
-    let end = "```\n\n</details>\n\n> The review is longer than a note can be; the whole of it is in the job's artifacts.\n\n";
+    let end = "```\n\n</details>\n\n> The review is longer than a comment can be; the whole of it is in the run's reports.\n\n";
     assert!(
         note.body.ends_with(&format!("{end}{MARKER}\n{SPENT}")),
         "{}",

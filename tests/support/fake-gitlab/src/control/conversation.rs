@@ -106,6 +106,11 @@ impl FakeGitlab {
         states::approve(&mut self.server.core().state, merge_request, user.0)
     }
 
+    /// Takes the user's approval back; false where there is none.
+    pub fn unapprove(&self, merge_request: MergeRequestRef, user: UserId) -> bool {
+        states::unapprove(&mut self.server.core().state, merge_request, user.0)
+    }
+
     /// Requests changes as the user, the way the web interface does.
     pub fn request_changes(&self, merge_request: MergeRequestRef, user: UserId) {
         let mut core = self.server.core();

@@ -177,6 +177,42 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         };
         call(libc::SYS_listen, &[socket, 1]).is_ok()
     }),
+    (
+        "a_filter_of_the_kernel_on_a_socket",
+        Depends("a kernel that lets users filter"),
+        |_| {
+            let drop_all = [6_u64];
+            let filter = [1, pointer(&drop_all)];
+            sets(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
+        },
+    ),
+    (
+        "another_protocol_on_top_of_tcp",
+        Depends("a kernel with TLS of its own"),
+        |facts| {
+            let Ok(stream) = TcpStream::connect(("127.0.0.1", facts.gateway)) else {
+                return false;
+            };
+            let socket = std::os::fd::AsRawFd::as_raw_fd(&stream);
+            call(
+                libc::SYS_setsockopt,
+                &[
+                    signed(socket),
+                    signed(libc::IPPROTO_TCP),
+                    signed(libc::TCP_ULP),
+                    pointer("tls"),
+                    3,
+                ],
+            )
+            .is_ok()
+        },
+    ),
+    ("a_priority_of_its_packets", Always, |_| {
+        sets(libc::SOL_SOCKET, libc::SO_PRIORITY, &1_i32)
+    }),
+    ("a_class_of_its_packets", Always, |_| {
+        sets(libc::IPPROTO_IP, libc::IP_TOS, &8_i32)
+    }),
     ("a_chosen_port", Always, |_| {
         (20_000..20_050).any(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
     }),
@@ -196,6 +232,19 @@ fn reaches(address: SocketAddr) -> bool {
     TcpStream::connect_timeout(&address, Duration::from_secs(2))
         .and_then(|mut stream| stream.write_all(b"x"))
         .is_ok()
+}
+
+/// Sets an option of a new socket.
+fn sets<T: ?Sized>(level: i32, option: i32, value: &T) -> bool {
+    let Ok(socket) = socket(libc::AF_INET, libc::SOCK_STREAM, 0) else {
+        return false;
+    };
+    let length = size_of_val(value) as u64;
+    call(
+        libc::SYS_setsockopt,
+        &[socket, signed(level), signed(option), pointer(value), length],
+    )
+    .is_ok()
 }
 
 fn socket(family: i32, kind: i32, protocol: i32) -> std::io::Result<u64> {

@@ -160,6 +160,39 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ("outliving_the_parent", Always, |_| {
         call(libc::SYS_prctl, &[signed(libc::PR_SET_PDEATHSIG), 0]).is_ok()
     }),
+    ("a_child_of_the_parent", Always, |_| {
+        let flags = signed(libc::CLONE_PARENT | libc::SIGCHLD);
+        ends_at_once(&call(libc::SYS_clone, &[flags, 0, 0, 0, 0]))
+    }),
+    (
+        "the_victims_core_scheduling",
+        Depends("a kernel with core scheduling, and threads that share a core"),
+        |facts| {
+            let share_to = 2;
+            call(
+                libc::SYS_prctl,
+                &[signed(libc::PR_SCHED_CORE), share_to, signed(facts.victim), 0, 0],
+            )
+            .is_ok()
+        },
+    ),
+    ("facts_of_the_victim_by_descriptor", Depends("Linux 6.13"), |facts| {
+        let Ok(process) = call(libc::SYS_pidfd_open, &[signed(facts.victim), 0]) else {
+            return false;
+        };
+        let facts = [0_u64; 8];
+        call(
+            libc::SYS_ioctl,
+            &[process.cast_unsigned(), 0xc040_ff0b, pointer(&facts)],
+        )
+        .is_ok()
+    }),
+    // One is handed to a program that the machine has for it, also where the limit is 0.
+    ("a_core_dump", Always, |_| {
+        let (limits, core) = ([0_u64; 2], u64::from(libc::RLIMIT_CORE));
+        let asked = call(libc::SYS_prlimit64, &[0, core, 0, pointer(&limits)]);
+        asked.is_ok() && std::hint::black_box(&limits)[0] != 1
+    }),
     ("shared_memory_by_number", Always, |_| {
         let flags = signed(libc::IPC_CREAT | 0o600);
         let Ok(memory) = call(libc::SYS_shmget, &[signed(libc::IPC_PRIVATE), 4096, flags]) else {

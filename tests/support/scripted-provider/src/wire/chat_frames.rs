@@ -1,6 +1,6 @@
 //! `OpenAI` Chat Completions: the stream.
 
-use super::{Frame, Reply, Stage, pieces};
+use super::{DECLINED, Frame, Reply, Stage, pieces};
 use crate::model::Stop;
 use serde_json::{Value, json};
 
@@ -19,7 +19,10 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
         let chars = piece.chars().count();
         frames.push(delta(Stage::Content, chars, json!({"reasoning_content": piece})));
     }
-    for piece in pieces(&reply.answer.text) {
+    for piece in [&reply.answer.text, &reply.answer.second_text]
+        .into_iter()
+        .flat_map(|text| pieces(text))
+    {
         let chars = piece.chars().count();
         frames.push(delta(Stage::Content, chars, json!({"content": piece})));
     }
@@ -36,8 +39,11 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
             frames.push(delta(stage, chars, part));
         }
     }
+    if reply.answer.stop == Stop::Declined {
+        frames.push(delta(Stage::Content, 0, json!({"refusal": DECLINED})));
+    }
     let reason = match reply.answer.stop {
-        Stop::EndTurn => "stop",
+        Stop::EndTurn | Stop::Declined => "stop",
         Stop::ToolUse => "tool_calls",
         Stop::MaxTokens => "length",
         Stop::Refusal => "content_filter",

@@ -35,8 +35,11 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
         let start = json!({"type": "thinking", "thinking": "", "signature": ""});
         block(&mut frames, &mut index, &start, deltas, Stage::Content);
     }
-    if !reply.answer.text.is_empty() {
-        let deltas = pieces(&reply.answer.text)
+    for text in [&reply.answer.text, &reply.answer.second_text] {
+        if text.is_empty() {
+            continue;
+        }
+        let deltas = pieces(text)
             .into_iter()
             .map(|piece| (piece.chars().count(), json!({"type": "text_delta", "text": piece})));
         let start = json!({"type": "text", "text": ""});
@@ -56,7 +59,7 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
         Stop::EndTurn => "end_turn",
         Stop::ToolUse => "tool_use",
         Stop::MaxTokens => "max_tokens",
-        Stop::Refusal => "refusal",
+        Stop::Refusal | Stop::Declined => "refusal",
         Stop::Paused => "pause_turn",
     };
     frames.push(Frame::named(

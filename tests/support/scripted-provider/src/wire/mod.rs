@@ -171,6 +171,9 @@ pub(crate) fn check_key(format: Format, expected: Option<&str>, headers: &Header
 /// Maximum number of pieces of a text: the longest ones come in larger pieces.
 const MAX_PIECES: usize = 4000;
 
+/// The words of a refusal.
+const DECLINED: &str = "I'm sorry, but I can't help with that.";
+
 /// A text in several pieces.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();

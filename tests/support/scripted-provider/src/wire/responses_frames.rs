@@ -1,6 +1,6 @@
 //! `OpenAI` Responses: the stream.
 
-use super::{Frame, Reply, Stage, pieces};
+use super::{DECLINED, Frame, Reply, Stage, pieces};
 use crate::model::Stop;
 use serde_json::{Value, json};
 
@@ -20,6 +20,12 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
     if !reply.answer.text.is_empty() {
         stream.message(&reply.id("msg", 1), &reply.answer.text);
     }
+    if !reply.answer.second_text.is_empty() {
+        stream.message(&reply.id("msg", 2), &reply.answer.second_text);
+    }
+    if reply.answer.stop == Stop::Declined {
+        stream.refusal(&reply.id("msg", 3));
+    }
     for (at, call) in reply.answer.tool_calls.iter().enumerate() {
         stream.call(
             &reply.id("fc", at),
@@ -36,7 +42,7 @@ pub(super) fn frames(reply: &Reply) -> Vec<Frame> {
     let reason = match reply.answer.stop {
         Stop::MaxTokens => Some("max_output_tokens"),
         Stop::Refusal => Some("content_filter"),
-        Stop::EndTurn | Stop::ToolUse | Stop::Paused => None,
+        Stop::EndTurn | Stop::ToolUse | Stop::Paused | Stop::Declined => None,
     };
     let event = if let Some(reason) = reason {
         let mut response = response("incomplete", &stream.output, usage);
@@ -120,6 +126,20 @@ impl Stream {
         self.single("response.content_part.done", &place, "part", part(text));
         let item = json!({"id": id, "type": "message", "status": "completed", "role": "assistant",
                           "content": [part(text)]});
+        self.done(Stage::Content, item);
+    }
+
+    fn refusal(&mut self, id: &str) {
+        let open = json!({"id": id, "type": "message", "status": "in_progress", "role": "assistant", "content": []});
+        self.added(0, &open);
+        let place = json!({"item_id": id, "output_index": self.output.len(), "content_index": 0});
+        let part = |text: &str| json!({"type": "refusal", "refusal": text});
+        self.single("response.content_part.added", &place, "part", part(""));
+        self.deltas("response.refusal.delta", &place, DECLINED);
+        self.single("response.refusal.done", &place, "refusal", json!(DECLINED));
+        self.single("response.content_part.done", &place, "part", part(DECLINED));
+        let item = json!({"id": id, "type": "message", "status": "completed", "role": "assistant",
+                          "content": [part(DECLINED)]});
         self.done(Stage::Content, item);
     }
 

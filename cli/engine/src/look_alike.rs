@@ -1,13 +1,17 @@
-//! Identifiers that look like others.
+//! Names that look like others: letters of one script in the place of those of another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_script::{Script, UnicodeScript};
 use unicode_security::skeleton;
 
 /// The words of a line that can be identifiers, each with the place of its first character.
-pub(super) fn words(line: &[char]) -> impl Iterator<Item = (usize, String)> + '_ {
+pub(crate) fn words(line: &[char]) -> impl Iterator<Item = (usize, String)> + '_ {
     let is_part = |character: &char| character.is_alphanumeric() || *character == '_' || *character == '$';
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -20,11 +24,11 @@ pub(super) fn words(line: &[char]) -> impl Iterator<Item = (usize, String)> + '_
 
 /// The words of a text by what they look like.
 #[derive(Default)]
-pub(super) struct Known(BTreeMap<String, BTreeSet<String>>);
+pub(crate) struct Known(BTreeMap<String, BTreeSet<String>>);
 
 impl Known {
     /// Notes all words of a line.
-    pub(super) fn note(&mut self, line: &[char]) {
+    pub(crate) fn note(&mut self, line: &[char]) {
         for (_, word) in words(line) {
             let look = look(&word);
             self.0.entry(look).or_default().insert(word);
@@ -32,7 +36,7 @@ impl Known {
     }
 
     /// Another word that looks the same.
-    pub(super) fn twin(&self, word: &str) -> Option<&str> {
+    pub(crate) fn twin(&self, word: &str) -> Option<&str> {
         let alike = self.0.get(&look(word))?;
         alike.iter().map(String::as_str).find(|other| *other != word)
     }
@@ -43,7 +47,7 @@ fn look(word: &str) -> String {
 }
 
 /// Returns whether a word mixes Latin letters with letters of another script that look like Latin ones.
-pub(super) fn is_mixed(word: &str) -> bool {
+pub(crate) fn is_mixed(word: &str) -> bool {
     word.split(['_', '$']).any(|part| {
         let is_latin = part.chars().any(|character| character.is_ascii_alphabetic());
         let mut foreign = part.chars().filter(|character| !character.is_ascii()).peekable();
@@ -52,7 +56,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
 }
 
 /// Returns whether a word has the letters of one script only and looks like one in Latin letters.
-pub(super) fn is_disguised_whole(word: &str) -> bool {
+pub(crate) fn is_disguised_whole(word: &str) -> bool {
     word.chars().count() > 1
         && !word.is_ascii()
         && word
@@ -77,5 +81,55 @@ fn is_foreign(character: char) -> bool {
     match character.script() {
         Script::Latin | Script::Common | Script::Inherited => compatible(),
         _ => character.is_alphabetic(),
+    }
+}
+
+/// Returns whether a name is made to look like another one.
+pub(crate) fn is_look_alike(word: &str) -> bool {
+    is_mixed(word) || is_disguised_whole(word)
+}
+
+/// The name of a file or an account as people are shown it: behind each letter that only looks like a Latin one stands its code
+/// point.
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() {
+        return Cow::Borrowed(name);
+    }
+    let characters: Vec<char> = name.chars().collect();
+    let mut shown = String::new();
+    let mut done = 0;
+    for (at, word) in words(&characters).filter(|(_, word)| is_look_alike(word)) {
+        shown.extend(&characters[done..at]);
+        for character in word.chars() {
+            shown.push(character);
+            if !character.is_ascii() {
+                let _ = write!(shown, "<{}>", named_letter(character));
+            }
+        }
+        done = at + word.chars().count();
+    }
+    shown.extend(&characters[done..]);
+    Cow::Owned(shown)
+}
+
+/// The code point of a letter.
+pub(crate) fn named_letter(letter: char) -> String {
+    format!("U+{:04X}", u32::from(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_that_looks_like_another_is_shown_with_its_code_point() {
+        for (name, shown) in [
+            ("src/orders.py", "src/orders.py"),
+            ("src/\u{43e}rders.py", "src/\u{43e}<U+043E>rders.py"),
+            ("\u{1d5c6}ain.py:7", "\u{1d5c6}<U+1D5C6>ain.py:7"),
+            ("docs/Привет.md", "docs/Привет.md"),
+        ] {
+            assert_eq!(shown_name(name), shown);
+        }
     }
 }
