@@ -798,7 +798,7 @@ async fn the_token_goes_to_its_own_server_and_a_wrong_address_is_told() {
         "{said}"
     );
     assert_eq!(workflow.github.requests().len(), 0, "nobody got the token");
-    asked(&page, &[("GITHUB_SERVER_URL", &url), ("GITHUB_API_URL", &api)]).await;
+    asked(&page, &[("GITHUB_SERVER_URL", url), ("GITHUB_API_URL", &api)]).await;
     assert!(!workflow.github.requests().is_empty());
 }
 

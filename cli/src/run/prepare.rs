@@ -50,8 +50,9 @@ use crate::{
     run::prepare::{
         change::{Job, Source},
         components::Components,
+        lock_files::LockFiles,
         memory::MemorySource,
-        organization::{Change, Organization},
+        organization::{Change, Organization, OrganizationSettings},
         overrides::{Overrides, check_models},
         own_reviewers::OwnReviewers,
         repo_config::LoadedRepoConfig,
@@ -128,28 +129,20 @@ pub(crate) async fn prepare(
         notes,
         ..
     } = components;
-    let change = async {
-        let job = source.load().await?;
-        let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
-        let memory = recall(memory, &repo);
-        // Before the noise is taken out: lock files are a part of it.
-        let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
-        let change = Change {
-            surveyed: organization::survey(&job, &diff, &spool).await?,
-            job: &job,
-            diff: &diff,
-        };
-        let commit = job.subject.settings_commit();
-        settings_files::check(&job.repository, commit, &repo.in_force.config).await?;
-        let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
-        let rules = repo.in_force.config.codex.rules.as_deref();
-        let mut organization = Organization::new(organization, arguments.codex_rules.as_deref(), rules, change)?;
-        let failures = plugin::bootstrap(&mut organization.plugins).await;
-        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organization, failures, memory))
-    };
+    let change = Box::pin(load(source, organization, memory, arguments, scratch));
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), locks, repo, own, organization, failures, memory)) =
-        tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    let (mut warnings, loaded) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    let Loaded {
+        job,
+        diff,
+        spool,
+        locks,
+        repo,
+        own,
+        organization,
+        failures,
+        memory,
+    } = loaded;
     lead_with_configuration(&mut warnings, &follower);
     warnings.extend(locks.faults.into_iter().chain(failures));
     let (rules, not_shown) = (organization.rules, organization.not_shown);
@@ -224,6 +217,57 @@ pub(crate) async fn prepare(
         warnings,
         follower,
         overrides,
+        memory,
+    })
+}
+
+/// The change and what its repository says about its review.
+struct Loaded {
+    job: Job,
+    diff: Diff,
+    spool: Spool,
+    locks: LockFiles,
+    repo: LoadedRepoConfig,
+    own: OwnReviewers,
+    organization: Organization,
+    /// What the organization's plugins failed at.
+    failures: Vec<String>,
+    memory: Recall,
+}
+
+/// Reads them: the diff and the settings as soon as the change is known.
+async fn load(
+    source: Source,
+    organization: OrganizationSettings,
+    memory: Option<MemorySource>,
+    arguments: &PlanningArguments,
+    scratch: &Utf8Path,
+) -> Result<Loaded, Failure> {
+    let job = source.load().await?;
+    let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
+    let memory = recall(memory, &repo);
+    // Before the noise is taken out: lock files are a part of it.
+    let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
+    let change = Change {
+        surveyed: organization::survey(&job, &diff, &spool).await?,
+        job: &job,
+        diff: &diff,
+    };
+    let commit = job.subject.settings_commit();
+    settings_files::check(&job.repository, commit, &repo.in_force.config).await?;
+    let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
+    let of_repository = repo.in_force.config.codex.rules.as_deref();
+    let mut organization = Organization::new(organization, arguments.codex_rules.as_deref(), of_repository, change)?;
+    let failures = plugin::bootstrap(&mut organization.plugins).await;
+    Ok(Loaded {
+        job,
+        diff,
+        spool,
+        locks,
+        repo,
+        own,
+        organization,
+        failures,
         memory,
     })
 }

@@ -1,5 +1,7 @@
 //! Two runs of one merge request at once: whichever posts last makes nothing milder.
 
+use std::collections::BTreeMap;
+
 use conclave_engine::{
     incremental::{Done, remember},
     ports::Forge,
@@ -32,7 +34,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         touched: Vec::new(),
         unproven: Vec::new(),
         unlisted: Vec::new(),
-        identities: Default::default(),
+        identities: BTreeMap::default(),
         heard: 0,
     });
     review

@@ -164,12 +164,8 @@ pub(crate) async fn a_dismissed_request_is_neither_repeated_nor_said_to_stand<S:
         assert!(!stage.shown().bot_requests(), "{mode:?} {verdict}");
         let shown = outcome.applied_state.unwrap().shown;
         assert_ne!(shown, Some(ReviewState::RequestedChanges), "{mode:?} {verdict}");
-        let state = ForgeStage::shown(&stage);
-        assert!(
-            !state.summary().contains("request for changes stays"),
-            "{}",
-            state.summary()
-        );
+        let summary = ForgeStage::shown(&stage).summary().to_owned();
+        assert!(!summary.contains("request for changes stays"), "{summary}");
     }
     stage.push_again();
     stage.conclude(GATE, Verdict::SignificantConcerns).await;

@@ -25,11 +25,21 @@ pub(super) struct Reader {
     stray: BTreeMap<u64, StrayCall>,
     /// The model has refused, in a field of its own.
     refused: bool,
-    has_text: bool,
-    /// Text came after the last piece of a call.
-    text_is_last: bool,
+    /// Where the text stands among the pieces of calls.
+    text: Text,
     /// The frame that goes in the place of the last one.
     rewritten: String,
+}
+
+/// Where an answer's text stands among the pieces of its calls.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    /// There is none.
+    #[default]
+    None,
+    /// A piece of a call came after it.
+    BeforeCall,
+    Last,
 }
 
 #[derive(Deserialize)]
@@ -146,13 +156,13 @@ impl StreamReader for Reader {
             return Some("data: [DONE]\n\n".to_owned());
         }
         let whole = !self.calls.is_empty() && self.calls.values().all(Arguments::are_whole);
-        (whole && !self.text_is_last).then(|| end("tool_calls"))
+        (whole && self.text != Text::Last).then(|| end("tool_calls"))
     }
 
     fn shortened_end(&self) -> Option<String> {
         // Half a call cannot be run.
         let calls_are_whole = self.calls.values().all(Arguments::are_whole);
-        (self.has_text && calls_are_whole).then(|| end("length"))
+        (self.text != Text::None && calls_are_whole).then(|| end("length"))
     }
 }
 
@@ -203,12 +213,13 @@ impl Reader {
                 grow(stray, piece);
             }
             self.calls.entry(index).or_default().push(piece);
-            self.text_is_last = false;
+            if self.text == Text::Last {
+                self.text = Text::BeforeCall;
+            }
         }
         let has_content = says_anything(delta.content);
         if has_content {
-            self.has_text = true;
-            self.text_is_last = true;
+            self.text = Text::Last;
         }
         let calls = calls.is_some_and(|calls| !calls.is_empty());
         self.refused |= says_anything(delta.refusal);
