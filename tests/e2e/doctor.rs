@@ -17,6 +17,9 @@ use tokio_rustls::{
 
 use crate::support::{Conclave, Pipeline, Repository, Workers, executable, provider};
 
+/// A signing secret with which the doctor is content.
+const SECRET: &str = "a long random text";
+
 /// What the doctor found.
 struct Findings(Value);
 
@@ -88,7 +91,7 @@ fn doctor(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvi
         .command("doctor", repository, &[])
         .env("GITLAB_CI", "true")
         .env("CI_JOB_TIMEOUT", "3600")
-        .env("CONCLAVE_SECRET", "a long random text")
+        .env("CONCLAVE_SECRET", SECRET)
         .anthropic(provider)
 }
 
@@ -317,7 +320,8 @@ async fn a_branch_s_pipeline_and_any_merge_request() {
         .anthropic(&provider)
         .env("CI_API_V4_URL", pipeline.gitlab.api_url())
         .env("CI_PROJECT_ID", pipeline.merge_request.project.0.to_string())
-        .env("GITLAB_TOKEN", &pipeline.token);
+        .env("GITLAB_TOKEN", &pipeline.token)
+        .env("CONCLAVE_SECRET", SECRET);
     let report = Findings::of(branch).await;
     report.only_warning(
         "merge-request",
@@ -326,17 +330,18 @@ async fn a_branch_s_pipeline_and_any_merge_request() {
     );
 
     let url = format!("{}/group/service/-/merge_requests/1", pipeline.gitlab.url());
-    let anywhere = || Conclave::new(repository.path(), &["doctor", "--mr", &url]).anthropic(&provider);
-    let report = Findings::of(anywhere().env("GITLAB_TOKEN", &pipeline.token)).await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let doctor = |url: &str| {
+        Conclave::new(elsewhere.path(), &["doctor", "--mr", url])
+            .anthropic(&provider)
+            .env("GITLAB_TOKEN", &pipeline.token)
+            .env("CONCLAVE_SECRET", SECRET)
+    };
+    let report = Findings::of(doctor(&url)).await;
     report.says("merge-request", "is open and can be read", "");
     assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
     let none = format!("{}/group/service/-/merge_requests/99", pipeline.gitlab.url());
-    let report = Findings::of(
-        Conclave::new(repository.path(), &["doctor", "--mr", &none])
-            .anthropic(&provider)
-            .env("GITLAB_TOKEN", &pipeline.token),
-    )
-    .await;
+    let report = Findings::of(doctor(&none)).await;
     report.only_failure("merge-request", "404", "the number and the project");
 }
 

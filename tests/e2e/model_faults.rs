@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use conclave_scripted_provider::{
-    Answer, COORDINATOR, Degraded, DemoModel, Misbehavior, Model, ModelRequest, Part, Role, ScriptedProvider, Stop,
+    Answer, COORDINATOR, Degraded, DemoModel, Misbehavior, ModelRequest, Part, Role, ScriptedProvider, Stop,
 };
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, PROVIDER_KEY, Pipeline, Repository};
+use crate::support::{
+    Conclave, Outcome, PROVIDER_KEY, Pipeline, Repository, acting, is_asked_after_a_filter, provider_of,
+};
 
 on_both_runtimes! {
     patches_that_were_not_opened_are_asked_for_once
@@ -23,24 +25,6 @@ on_both_runtimes! {
 }
 
 const NOTHING: &str = "<findings></findings>";
-
-/// A model that does something else where this function says so.
-struct Acting<F>(F);
-
-impl<F: Fn(&ModelRequest) -> Option<Answer> + Send + Sync> Model for Acting<F> {
-    fn answer(&self, request: &ModelRequest) -> Answer {
-        (self.0)(request).unwrap_or_else(|| DemoModel::new().answer(request))
-    }
-}
-
-async fn provider_of(model: impl Model + 'static) -> ScriptedProvider {
-    let builder = ScriptedProvider::builder().api_key(PROVIDER_KEY).model(model);
-    builder.start().await.expect("a provider")
-}
-
-async fn acting(act: impl Fn(&ModelRequest) -> Option<Answer> + Send + Sync + 'static) -> ScriptedProvider {
-    provider_of(Acting(act)).await
-}
 
 /// Returns whether a message after the first one says this.
 fn was_told(request: &ModelRequest, words: &str) -> bool {
@@ -234,14 +218,9 @@ async fn whatever_a_reviewer_does_wrong_once_the_review_is_conclusive_and_approv
 }
 
 async fn an_answer_that_a_content_filter_stops_is_asked_for_once_more_and_is_never_a_clean_one() {
-    // OpenCode leaves the answer that was stopped out of what it sends next, so that both messages are one.
-    let is_asked_again = |request: &ModelRequest| {
-        let mut parts = request.messages.iter().flat_map(|message| &message.parts);
-        parts.any(|part| matches!(part, Part::Text(text) if text.contains("content filter stopped your answer")))
-    };
     let refused = |is_lasting: bool| {
         acting(move |request| {
-            let refuses = request.agent != COORDINATOR && (is_lasting || !is_asked_again(request));
+            let refuses = request.agent != COORDINATOR && (is_lasting || !is_asked_after_a_filter(request));
             refuses.then(|| Answer::text(NOTHING).with_stop(Stop::Refusal))
         })
     };

@@ -1,9 +1,9 @@
 //! Models and providers that do what none should: the review ends as it would without, on both runtimes.
 
-use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider, Stop};
+use conclave_scripted_provider::{Answer, Fault, ModelRequest, Position, ScriptedProvider, Stop};
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, provider};
+use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, provider};
 
 on_both_runtimes! {
     calls_that_are_wrong_a_hundred_at_once_or_more_than_a_context_cost_no_finding
@@ -238,12 +238,15 @@ async fn a_finding_over_two_blocks_of_text_is_read_whole_in_every_format() {
 }
 
 async fn a_refusal_beside_an_empty_list_approves_in_no_format() {
-    let refusal = || Answer::text(NOTHING).with_stop(Stop::Declined);
+    fn refusal() -> Answer {
+        Answer::text(NOTHING).with_stop(Stop::Declined)
+    }
     for format in FORMATS {
         let (outcome, provider) = said(format, vec![refusal(); 40]).await;
         assert_eq!(seen(&outcome).0, "inconclusive", "{format}: {}", outcome.stdout);
         assert_eq!(provider.violations(), []);
-        let (outcome, _) = said(format, vec![refusal(), Answer::text(NOTHING)]).await;
+        let once = |request: &ModelRequest| (!is_asked_after_a_filter(request)).then(refusal);
+        let outcome = reviewed_in(format, &acting(once).await, &Repository::clean()).await;
         let (verdict, ended, repairs) = seen(&outcome);
         assert_eq!((verdict.as_str(), ended.as_str()), ("approved", "ok"), "{format}");
         assert_eq!(repairs, json!(["filtered"]), "{format}");

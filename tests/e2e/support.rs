@@ -1,5 +1,6 @@
 //! What every scenario needs.
 
+mod acting;
 mod installation;
 mod pipeline;
 mod program;
@@ -12,6 +13,7 @@ mod workers;
 mod workflow;
 mod wrapper;
 
+pub(crate) use acting::{acting, is_asked_after_a_filter, provider_of};
 pub(crate) use installation::{Component, Installation, JobToken};
 pub(crate) use pipeline::{BOT, PROJECT, Pipeline, ProjectWithBot, in_pipeline};
 pub(crate) use program::{

@@ -351,7 +351,7 @@ fn stands_and_says_who(scene: &Scene, of: &str) {
         panic!("it is open: {:?}", settled.threads)
     };
     assert!(text.contains(&format!("cannot settle {of}")), "{text}");
-    assert!(text.contains("at least the role Developer"), "{text}");
+    assert!(text.contains("who may push to it"), "{text}");
     assert!(
         settled.notes.iter().any(|note| note.contains("has tried to settle")),
         "{:?}",
