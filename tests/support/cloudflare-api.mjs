@@ -14,6 +14,8 @@ export const TOKEN = 'token-of-the-test';
 export async function startCloudflare() {
   const account = {
     namespaces: new Map(),
+    /** By `NAMESPACE/KEY`. */
+    values: new Map(),
     databases: new Map(),
     /** By name: uploads, secrets, metadata of the last upload. */
     workers: new Map(),
@@ -35,6 +37,15 @@ export async function startCloudflare() {
         const id = randomUUID().replaceAll('-', '');
         account.namespaces.set(id, title);
         return { id, title };
+      },
+    ],
+    [
+      'PUT',
+      /^\/storage\/kv\/namespaces\/([^/]+)\/values\/([^/]+)$/,
+      ([id, key], body) => {
+        if (!account.namespaces.has(id)) return fail(404, 10013, 'namespace not found');
+        account.values.set(`${id}/${key}`, /name="value"\r\n(?:[^\r\n]+\r\n)*\r\n([^]*?)\r\n--/.exec(body)?.[1] ?? body);
+        return {};
       },
     ],
     ['GET', /^\/d1\/database$/, () => [...account.databases].map(([uuid, { name }]) => ({ uuid, name, version: 'production', created_at: '2026-11-20T00:00:00Z' }))],

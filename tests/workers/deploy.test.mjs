@@ -3,28 +3,40 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { ACCOUNT, TOKEN, startCloudflare } from '../support/cloudflare-api.mjs';
 import { root } from '../support/workerd.mjs';
 
+const configFile = join(root, 'wrangler.deploy.toml');
+// Somebody's own: it is there again afterwards.
+const kept = existsSync(configFile) ? readFileSync(configFile) : undefined;
+
 let account;
 let directory;
+after(() => kept && writeFileSync(configFile, kept));
 beforeEach(async () => {
   account = await startCloudflare();
   directory = mkdtempSync(join(tmpdir(), 'conclave-deploy-'));
 });
 afterEach(async () => {
+  rmSync(configFile, { force: true });
   await account.stop();
   rmSync(directory, { recursive: true, force: true });
 });
 
 /** Runs the script; built Workers are taken as they are. */
 async function deploy(args = [], env = {}) {
-  const child = spawn(join(root, 'scripts/deploy'), ['--secrets-file', join(directory, 'secrets.env'), ...args], {
-    cwd: tmpdir(),
+  const ended = await run(join(root, 'scripts/deploy'), ['--secrets-file', join(directory, 'secrets.env'), ...args], tmpdir(), env);
+  assert.ok(ended.code === 0 || !existsSync(configFile), 'nothing is left behind by what failed');
+  return ended;
+}
+
+async function run(program, args, cwd, env = {}) {
+  const child = spawn(program, args, {
+    cwd,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
@@ -43,7 +55,6 @@ async function deploy(args = [], env = {}) {
   child.stdout.on('data', (data) => (output += data));
   child.stderr.on('data', (data) => (output += data));
   const code = await new Promise((resolve) => child.once('close', resolve));
-  assert.ok(!existsSync(join(root, 'wrangler.deploy.toml')), 'nothing is left behind');
   return { code, output };
 }
 
@@ -101,6 +112,27 @@ describe('scripts/deploy', { timeout: 600_000 }, () => {
     assert.deepEqual(secrets(), made);
     assert.equal(config.uploads, 2, 'published again');
     assert.deepEqual(account.requests.filter((request) => /^(POST|PUT) .*(namespaces|d1\/database|secrets)$/.test(request)), []);
+    assert.deepEqual(account.violations, []);
+  });
+
+  test('the commands of the documentation reach what was deployed', async () => {
+    const deployed = await deploy(['review-tracker']);
+    assert.equal(deployed.code, 0, deployed.output);
+    rmSync(configFile);
+    const text = readFileSync(join(root, 'docs/operating.md'), 'utf8').replaceAll('\\\n', ' ');
+    const commands = text.match(/^wrangler (?:kv key put|d1 execute) .*--remote.*$/gm);
+    assert.equal(commands.length, 2, commands.join('\n'));
+    account.namespaces.set('0f2ac74b498b48028cb68387c421e279', 'conclave-reviewer-config');
+    const written = await deploy(['--config-only']);
+    assert.equal(written.code, 0, written.output);
+    const [[, database]] = account.databases;
+    database.sql.exec("INSERT INTO memory (outcome, project, merge_request, fingerprint, category, path, at_ms, proven) VALUES ('fixed', 'group/project', 1, 'f', 'c', 'p', 1, 0)");
+    for (const command of commands) {
+      const ended = await run('bash', ['-c', command], root);
+      assert.equal(ended.code, 0, `${command}\n${ended.output}`);
+    }
+    assert.deepEqual(database.sql.prepare('SELECT proven FROM memory').all().map(({ proven }) => proven), [1]);
+    assert.deepEqual([...account.values], [['0f2ac74b498b48028cb68387c421e279/provider/anthropic', '{"enabled":false,"reason":"incident 7"}']]);
     assert.deepEqual(account.violations, []);
   });
 

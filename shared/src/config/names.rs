@@ -3,9 +3,12 @@
 //! A misspelled name has no effect, and its author believes that it has. A new document is refused for one; a stored one, which an
 //! older version or a person by hand has written, is corrected as far as the meaning is certain, and every review says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ConfigDocument, ConfigFault, Limits, ProviderSwitch, fault::escape, known_providers, named_models};
+use super::{
+    CapabilityOverrides, ConfigDocument, ConfigFault, Limits, ModelPreferences, ModelPrice, ModelTier, ProviderSwitch,
+    ReviewerSettings, fault::escape, known_providers,
+};
 use crate::{
     model::ModelId,
     nearest::{Spelling, nearest, spelling},
@@ -15,22 +18,39 @@ use crate::{
 /// The provider that the settings of an endpoint without a name make.
 const COMPATIBLE: &str = "compatible";
 
-/// The providers of models: of the built-in ones, and of those that a document names, for all projects or for some.
+/// The providers that need no document.
+fn built_in_providers() -> BTreeSet<String> {
+    let mut built_in = known_providers(&ConfigDocument::default());
+    built_in.insert(COMPATIBLE.to_owned());
+    built_in
+}
+
+/// The providers of models: the built-in ones, and those that a document names, for all projects or for some. The misspelled name of
+/// a built-in one is none of them, even if models have it.
 pub fn used_providers(document: &ConfigDocument) -> BTreeSet<String> {
-    let built_in = known_providers(&ConfigDocument::default());
-    let of_projects = document.projects.iter().flat_map(|entry| {
-        let reviewers = entry.reviewers.values().flat_map(|settings| &settings.models);
-        let classes = [&entry.models.top, &entry.models.standard, &entry.models.light];
-        reviewers
-            .chain(classes.into_iter().flatten())
-            .chain(entry.failback.values().flatten())
-    });
-    named_models(document)
-        .chain(of_projects)
-        .map(|model: &ModelId| model.provider().to_owned())
-        .chain(built_in)
-        .chain([COMPATIBLE.to_owned()])
-        .collect()
+    let built_in = built_in_providers();
+    let mut used = built_in.clone();
+    for part in parts(document) {
+        let named = part.models.into_iter().filter_map(|(_, model)| provider_of(model));
+        used.extend(
+            named
+                .filter(|name| misspelled(name, &built_in).is_none())
+                .map(str::to_owned),
+        );
+    }
+    used
+}
+
+fn provider_of(model: &str) -> Option<&str> {
+    model.split_once('/').map(|(provider, _)| provider)
+}
+
+/// The built-in provider that is meant by a name that is not quite its own.
+fn misspelled<'a>(name: &str, built_in: &'a BTreeSet<String>) -> Option<&'a str> {
+    match provider_spelling(name, built_in) {
+        Spelling::Known(near) | Spelling::Mistake(near) if near != name => Some(near),
+        _ => None,
+    }
 }
 
 /// The spelling of a provider's name.
@@ -50,22 +70,89 @@ struct Part<'d> {
     pointer: String,
     providers: Vec<&'d str>,
     reviewers: Vec<(&'d str, Option<bool>)>,
+    /// Models, with the places of their names in the part.
+    models: Vec<(String, &'d str)>,
 }
 
 fn parts(document: &ConfigDocument) -> Vec<Part<'_>> {
-    let whole = (String::new(), &document.providers, &document.reviewers);
+    let whole = Part {
+        pointer: String::new(),
+        providers: document.providers.keys().map(String::as_str).collect(),
+        reviewers: reviewer_switches(&document.reviewers),
+        models: models(
+            &document.models,
+            &document.reviewers,
+            &document.failback,
+            &document.capabilities,
+            &document.prices,
+        ),
+    };
     let entries = document.projects.iter().enumerate();
-    let entries = entries.map(|(index, entry)| (format!("/projects/{index}"), &entry.providers, &entry.reviewers));
-    let all = [whole].into_iter().chain(entries);
-    all.map(|(pointer, providers, reviewers)| Part {
-        pointer,
-        providers: providers.keys().map(String::as_str).collect(),
-        reviewers: reviewers
-            .iter()
-            .map(|(name, settings)| (name.as_str(), settings.enabled))
-            .collect(),
-    })
-    .collect()
+    let entries = entries.map(|(index, entry)| Part {
+        pointer: format!("/projects/{index}"),
+        providers: entry.providers.keys().map(String::as_str).collect(),
+        reviewers: reviewer_switches(&entry.reviewers),
+        models: models(
+            &entry.models,
+            &entry.reviewers,
+            &entry.failback,
+            &entry.capabilities,
+            &entry.prices,
+        ),
+    });
+    [whole].into_iter().chain(entries).collect()
+}
+
+fn reviewer_switches(reviewers: &BTreeMap<String, ReviewerSettings>) -> Vec<(&str, Option<bool>)> {
+    let switches = reviewers.iter();
+    switches
+        .map(|(name, settings)| (name.as_str(), settings.enabled))
+        .collect()
+}
+
+/// Every model that a part names, with the place of its name.
+fn models<'d>(
+    classes: &'d ModelPreferences,
+    reviewers: &'d BTreeMap<String, ReviewerSettings>,
+    failback: &'d BTreeMap<String, Option<ModelId>>,
+    capabilities: &'d BTreeMap<String, CapabilityOverrides>,
+    prices: &'d BTreeMap<String, ModelPrice>,
+) -> Vec<(String, &'d str)> {
+    let mut named = Vec::new();
+    let mut list = |pointer: String, models: &'d [ModelId]| {
+        let numbered = models.iter().enumerate();
+        named.extend(numbered.map(|(index, model)| (format!("{pointer}/{index}"), model.as_str())));
+    };
+    for tier in ModelTier::ALL {
+        list(format!("/models/{}", tier.as_str()), classes.of(tier));
+    }
+    for (name, settings) in reviewers {
+        list(format!("/reviewers/{}/models", escape(name)), &settings.models);
+    }
+    for (name, next) in failback {
+        let pointer = format!("/failback/{}", escape(name));
+        let models = [Some(name.as_str()), next.as_ref().map(ModelId::as_str)];
+        named.extend(models.into_iter().flatten().map(|model| (pointer.clone(), model)));
+    }
+    let keys = |field: &str, name: &'d String| (format!("/{field}/{}", escape(name)), name.as_str());
+    named.extend(capabilities.keys().map(|name| keys("capabilities", name)));
+    named.extend(prices.keys().map(|name| keys("prices", name)));
+    named
+}
+
+/// What is wrong with the providers of the models of a part.
+fn model_faults(part: &Part<'_>) -> Vec<ConfigFault> {
+    let built_in = built_in_providers();
+    let models = part.models.iter();
+    let faults = models.filter_map(|(pointer, model)| {
+        let provider = provider_of(model)?;
+        let near = misspelled(provider, &built_in)?;
+        Some(ConfigFault {
+            pointer: format!("{}{pointer}", part.pointer),
+            detail: format!("`{model}`: `{provider}` is not a provider; did you mean `{near}`?"),
+        })
+    });
+    faults.collect()
 }
 
 /// Faults of names that a new document must not have.
@@ -99,6 +186,7 @@ pub(super) fn faults(document: &ConfigDocument) -> Vec<ConfigFault> {
             }
         }
     }
+    faults.extend(parts(document).iter().flat_map(model_faults));
     faults
 }
 
@@ -177,6 +265,8 @@ impl ConfigDocument {
                 ));
             }
         }
+        let misspelled = parts(self).into_iter().flat_map(|part| model_faults(&part));
+        said.extend(misspelled.map(|fault| format!("{}: {}", fault.pointer, fault.detail)));
         if has_fetch_limit(self) {
             said.push(FETCH_LIMIT.to_owned());
         }
@@ -242,6 +332,42 @@ mod tests {
         assert_eq!(names, ["anthropic", "openai", "qwen", "vllm"]);
         assert!(!document.providers["anthropic"].enabled && document.providers["openai"].enabled);
         assert_eq!(document.correct_names().len(), 1, "only the reviewer is left to say");
+    }
+
+    #[test]
+    fn models_of_a_misspelled_provider_are_refused_and_lend_its_name_no_weight() {
+        let value = serde_json::json!({"schema_version": 1,
+            "models": {"top": ["antropic/claude-opus-4-7"], "light": ["vllm/qwen"]},
+            "reviewers": {"security": {"models": ["OpenAI/gpt-5"]}},
+            "failback": {"opnai/gpt-5": "antropic/claude-opus-4-7"},
+            "prices": {"anthropc/x": {"as_of": "2026-11-01", "input": 1.0, "output": 1.0}},
+            "projects": [{"paths": ["a/**"], "models": {"standard": ["anthropci/y", "vllm/z"]}}]});
+        let pointers: Vec<String> = check(&value)
+            .expect_err("misspelled")
+            .into_iter()
+            .map(|fault| fault.pointer)
+            .collect();
+        assert_eq!(
+            pointers,
+            [
+                "/models/top/0",
+                "/reviewers/security/models/0",
+                "/failback/opnai~1gpt-5",
+                "/failback/opnai~1gpt-5",
+                "/prices/anthropc~1x",
+                "/projects/0/models/standard/0",
+            ]
+        );
+        let mut stored = read(&value).expect("a stored one is used");
+        let used = used_providers(&stored);
+        assert_eq!(provider_spelling("antropic", &used), Spelling::Mistake("anthropic"));
+        assert_eq!(provider_spelling("vllm", &used), Spelling::Known("vllm"));
+        let said = stored.correct_names();
+        assert!(
+            said.iter()
+                .any(|line| line.starts_with("/models/top/0: ") && line.ends_with("did you mean `anthropic`?")),
+            "{said:?}"
+        );
     }
 
     #[test]
