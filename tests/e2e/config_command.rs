@@ -244,6 +244,23 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
         .expect_code(0);
     let stored = json_of(&run(&workers, at, &["get"]).await.expect_code(0));
     assert_eq!((&stored["revision"], &stored["failback"]), (&json!(3), &Value::Null));
+
+    // Who goes back for the sake of the document is told of a provider that was switched off since.
+    run(&workers, at, &["provider", "off", "openai", "--reason", "incident 9"])
+        .await
+        .expect_code(0);
+    let asked = run(&workers, at, &["rollback", "3", "--reason", "too calm"])
+        .await
+        .expect_code(2);
+    assert!(
+        asked.stderr.contains("This switches openai on again"),
+        "{}",
+        asked.stderr
+    );
+    let back = run(&workers, at, &["rollback", "3", "--reason", "too calm", "--yes"])
+        .await
+        .expect_code(0);
+    assert!(back.stdout.contains("and openai is on again"), "{}", back.stdout);
     let unknown = run(&workers, at, &["rollback", "99", "--reason", "x", "--yes"])
         .await
         .expect_code(2);
@@ -268,6 +285,14 @@ async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
     let reader = reader.run().await.expect_code(2);
     assert!(reader.stderr.contains("ADMIN_TOKENS"), "{}", reader.stderr);
     assert!(!reader.stderr.contains(Workers::READER_TOKEN), "{}", reader.stderr);
+    assert!(reader.stderr.contains("without the name"), "{}", reader.stderr);
+    let two_lines = config(&workers, at, &["history"]).env("CONCLAVE_CONFIG_ADMIN_TOKEN", "one\ntwo");
+    let two_lines = two_lines.run().await.expect_code(2);
+    assert!(
+        two_lines.stderr.contains("such as a line break"),
+        "{}",
+        two_lines.stderr
+    );
     let as_reader = Conclave::new(at, &["config", "show"])
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN);

@@ -136,7 +136,8 @@ pub(crate) fn full(size: DatabaseSize) -> Problem {
         "database-full",
         "The database is full",
         format!(
-            "The database is full ({} % of `DATABASE_MAX_MB`), so nothing new is stored. Lower `RETENTION_DAYS` of the Worker, or move to a              larger plan and set `DATABASE_MAX_MB` to what it allows.",
+            "The database is full ({} % of `DATABASE_MAX_MB`), so nothing new is stored. Lower `RETENTION_DAYS` of the Worker, or move to a \
+             larger plan and set `DATABASE_MAX_MB` to what it allows.",
             size.percent()
         ),
     )

@@ -10,14 +10,15 @@ use conclave_shared::{
 };
 use reqwest::{
     Client, Method, RequestBuilder, Response,
-    header::{ETAG, IF_MATCH},
+    header::{ETAG, HeaderValue, IF_MATCH},
+    redirect::Policy,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::fetch::{FetchError, read};
+use crate::fetch::{FetchError, read, redirect};
 
 /// The time for one request. An operator waits longer than a review may.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -35,9 +36,13 @@ pub enum AdminError {
     },
     /// The token is not an administrator's.
     #[error(
-        "the configuration service at {0} refused the token: set CONCLAVE_CONFIG_ADMIN_TOKEN to one of its ADMIN_TOKENS"
+        "the configuration service at {0} refused the token: set CONCLAVE_CONFIG_ADMIN_TOKEN to one of its ADMIN_TOKENS, without the name \
+         and the colon before it"
     )]
     Refused(String),
+    /// It cannot be sent as it is.
+    #[error("CONCLAVE_CONFIG_ADMIN_TOKEN has a character that no token has, such as a line break: set it to one token")]
+    Token,
     /// Somebody else was faster.
     #[error(
         "the configuration was changed meanwhile, and nothing was written: look at the difference again, and repeat it"
@@ -117,7 +122,10 @@ struct History {
 impl AdminClient {
     /// A client of the Worker at this address.
     pub fn new(url: Url, token: SecretString) -> Result<Self, AdminError> {
-        let client = Client::builder().timeout(LIMIT).build();
+        if HeaderValue::try_from(token.expose_secret()).is_err() {
+            return Err(AdminError::Token);
+        }
+        let client = Client::builder().timeout(LIMIT).redirect(Policy::none()).build();
         let client = client.map_err(|error| AdminError::Service {
             host: host(&url),
             problem: format!("cannot be asked: {error}"),
@@ -215,6 +223,7 @@ impl AdminClient {
             200 => Ok(response),
             401 => Err(AdminError::Refused(host(&self.url))),
             412 => Err(AdminError::Stale),
+            _ if status.is_redirection() => Err(self.service(redirect(&response).to_string())),
             code => {
                 let body = read(response).await.unwrap_or_default();
                 match serde_json::from_slice::<Problem>(&body) {

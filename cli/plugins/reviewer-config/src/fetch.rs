@@ -11,7 +11,8 @@ use conclave_shared::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use reqwest::{
     Client, Response,
-    header::{AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH},
+    header::{AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION},
+    redirect::Policy,
 };
 use secrecy::ExposeSecret;
 
@@ -43,6 +44,11 @@ pub(crate) enum FetchError {
     /// Every credential was refused, each for its own reason.
     #[error("{}", all(.0))]
     AllRefused(Vec<FetchError>),
+    /// Followed nowhere: a login page in front of the Worker must not see the token, and no other host may answer for it.
+    #[error(
+        "redirects to {0}: set CONCLAVE_CONFIG_URL to the Worker's own address, and let machines pass what asks people to log in"
+    )]
+    Redirect(String),
     #[error("answered {0}{1}")]
     Status(u16, Detail),
     #[error("answered with more than {MAX_BYTES} bytes")]
@@ -122,7 +128,7 @@ struct Answer {
 
 impl Fetcher {
     pub(crate) fn new(source: ConfigSource) -> Result<Self, FetchError> {
-        let client = Client::builder().build();
+        let client = Client::builder().redirect(Policy::none()).build();
         Ok(Self {
             client: client.map_err(|error| FetchError::Unreachable(error.to_string()))?,
             source,
@@ -224,6 +230,7 @@ impl Fetcher {
                 let why = detail(response).await.0;
                 Err(refused(why.unwrap_or_else(|| format!("status {status}"))))
             }
+            _ if response.status().is_redirection() => Err(redirect(&response)),
             status => Err(FetchError::Status(status, detail(response).await)),
         }
     }
@@ -240,6 +247,22 @@ pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// The fault of a Worker that sends its client elsewhere.
+pub(crate) fn redirect(response: &Response) -> FetchError {
+    let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
+    let target = target.and_then(|target| response.url().join(target).ok());
+    // A host and a path: what follows may be long, and may be secret.
+    let shown = target.map(|target| format!("{}{}", target.host_str().unwrap_or_default(), target.path()));
+    let shown = shown.unwrap_or_else(|| "nowhere".to_owned());
+    FetchError::Redirect(
+        shown
+            .chars()
+            .filter(|character| !character.is_control())
+            .take(200)
+            .collect(),
+    )
 }
 
 /// What the Worker says about its status, as one line.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     http::{HeaderMap, StatusCode},
-    response::IntoResponse,
+    response::{IntoResponse, Redirect},
     routing::get,
 };
 
@@ -74,6 +74,10 @@ async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
         (serve(invalid).await, "/limits/sessions must be at least 1"),
         (serve(StatusCode::UNAUTHORIZED).await, "CONCLAVE_CONFIG_TOKEN"),
         (serve(StatusCode::BAD_GATEWAY).await, "answered 502"),
+        (
+            serve(Redirect::temporary("https://login.example.com/in?state=s")).await,
+            "redirects to login.example.com/in: set CONCLAVE_CONFIG_URL",
+        ),
         (serve("x".repeat(MAX_BYTES + 1)).await, "more than"),
         ("http://127.0.0.1:9/".parse().expect("a URL"), "cannot be reached"),
     ] {

@@ -54,10 +54,19 @@ impl Session<'_> {
         if !arguments.change.shown.json {
             self.print_diff(&before, &after);
         }
+        // Its own question: who goes back for the sake of a document need not know that a provider was switched off since.
+        let on_again = on_again(&before, &after);
+        if !on_again.is_empty() {
+            let question = format!("This switches {} on again. Do you want that?", on_again.join(" and "));
+            self.confirm(&question, &arguments.change)?;
+        }
         let question = format!("Go back to revision {}?", arguments.revision);
         self.confirm(&question, &arguments.change)?;
         let revision = admin.roll_back(arguments.revision, reason).await?;
-        let text = format!("It is as in revision {} again", arguments.revision);
+        let mut text = format!("It is as in revision {} again", arguments.revision);
+        if !on_again.is_empty() {
+            text = format!("{text}, and {} is on again", on_again.join(" and "));
+        }
         Ok(self.done(&arguments.change, revision, &text))
     }
 
@@ -211,6 +220,19 @@ fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, 
     }
 }
 
+/// The providers that are off and would be on, for all projects.
+fn on_again(before: &Value, after: &Value) -> Vec<String> {
+    let off = |whole: &Value| -> BTreeSet<String> {
+        // A switch wins over the document.
+        let places = ["/document/providers", "/switches"];
+        let switches = places.iter().filter_map(|place| whole.pointer(place)?.as_object());
+        let merged: BTreeMap<&String, &Value> = switches.flatten().collect();
+        let off = merged.into_iter().filter(|(_, switch)| switch["enabled"] == false);
+        off.map(|(name, _)| name.clone()).collect()
+    };
+    off(before).difference(&off(after)).cloned().collect()
+}
+
 /// The reviewers for whom no model would be left without a provider, whatever keys a job has.
 fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str> {
     let mut without = document.clone();
@@ -239,6 +261,26 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn going_back_names_the_providers_that_come_on_again() {
+        let whole = |document: &[&str], switches: &[&str]| {
+            let off = |names: &[&str]| -> Value {
+                let off = names
+                    .iter()
+                    .map(|name| ((*name).to_owned(), json!({ "enabled": false })));
+                Value::Object(off.collect())
+            };
+            json!({ "document": { "providers": off(document) }, "switches": off(switches) })
+        };
+        let now = whole(&["openai"], &["anthropic", "vllm"]);
+        assert_eq!(on_again(&now, &whole(&[], &["vllm"])), ["anthropic", "openai"]);
+        assert_eq!(on_again(&now, &whole(&["anthropic"], &["openai", "vllm"])), [""; 0]);
+        assert_eq!(on_again(&whole(&[], &[]), &now), [""; 0]);
+        let switched_on = json!({ "document": { "providers": { "openai": { "enabled": false } } },
+            "switches": { "openai": { "enabled": true } } });
+        assert_eq!(on_again(&now, &switched_on), ["anthropic", "openai", "vllm"]);
+    }
 
     #[test]
     fn who_would_have_no_model_left_is_known_beforehand() {

@@ -21,12 +21,22 @@ thread_local! {
 
 /// Returns how full it is.
 async fn size(env: &Env) -> Result<DatabaseSize> {
-    let max_bytes = megabytes(env.var(MAX_MEGABYTES).ok().map(|set| set.to_string()).as_deref()) * MEGABYTE;
+    let set = env
+        .var(MAX_MEGABYTES)
+        .ok()
+        .map(|set| set.to_string())
+        .unwrap_or_default();
+    let max_bytes = megabytes(&set).unwrap_or(DEFAULT_MEGABYTES) * MEGABYTE;
     let now_ms = clock::now_ms();
     let fresh = MEASURED.with_borrow(|measured| measured.filter(|(at_ms, _)| now_ms - at_ms < FRESH_MS));
     let used_bytes = if let Some((_, bytes)) = fresh {
         bytes
     } else {
+        if megabytes(&set).is_none() && !set.trim().is_empty() {
+            console_error!(
+                "{MAX_MEGABYTES} is `{set}`: set a number of megabytes; until then {DEFAULT_MEGABYTES} counts"
+            );
+        }
         let bytes = measure(env).await?;
         MEASURED.set(Some((now_ms, bytes)));
         bytes
@@ -50,9 +60,10 @@ async fn measure(env: &Env) -> Result<u64> {
         .ok_or_else(|| "D1 does not say how large the database is".into())
 }
 
-fn megabytes(set: Option<&str>) -> u64 {
-    let set = set.and_then(|set| set.trim().parse().ok()).filter(|set| *set > 0);
-    set.unwrap_or(DEFAULT_MEGABYTES).min(u64::MAX / MEGABYTE)
+/// The megabytes of a setting, if it is a number of them.
+fn megabytes(set: &str) -> Option<u64> {
+    let set = set.trim().parse().ok().filter(|set| *set > 0);
+    set.map(|set: u64| set.min(u64::MAX / MEGABYTE))
 }
 
 #[cfg(test)]
@@ -60,10 +71,10 @@ mod tests {
     use super::megabytes;
 
     #[test]
-    fn a_limit_that_makes_no_sense_is_that_of_the_paid_plan() {
-        assert_eq!(megabytes(Some(" 500 ")), 500);
-        for set in [None, Some(""), Some("0"), Some("-1"), Some("10 GB")] {
-            assert_eq!(megabytes(set), 10_000, "{set:?}");
+    fn a_limit_is_a_whole_number_of_megabytes() {
+        assert_eq!(megabytes(" 500 "), Some(500));
+        for set in ["", "0", "-1", "500MB", "10 GB"] {
+            assert_eq!(megabytes(set), None, "{set:?}");
         }
     }
 }
