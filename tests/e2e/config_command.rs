@@ -245,7 +245,7 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
     let stored = json_of(&run(&workers, at, &["get"]).await.expect_code(0));
     assert_eq!((&stored["revision"], &stored["failback"]), (&json!(3), &Value::Null));
 
-    // Who goes back for the sake of the document is told of a provider that was switched off since.
+    // A rollback for the sake of the document warns of a provider switched off since.
     run(&workers, at, &["provider", "off", "openai", "--reason", "incident 9"])
         .await
         .expect_code(0);

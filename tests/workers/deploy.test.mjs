@@ -11,7 +11,7 @@ import { ACCOUNT, TOKEN, startCloudflare } from '../support/cloudflare-api.mjs';
 import { root } from '../support/workerd.mjs';
 
 const configFile = join(root, 'wrangler.deploy.toml');
-// Somebody's own: it is there again afterwards.
+// The developer's own file, restored afterwards.
 const kept = existsSync(configFile) ? readFileSync(configFile) : undefined;
 
 let account;

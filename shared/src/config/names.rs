@@ -18,14 +18,14 @@ use crate::{
 /// The provider that the settings of an endpoint without a name make.
 const COMPATIBLE: &str = "compatible";
 
-/// The providers that need no document.
+/// Returns the providers that need no document.
 fn built_in_providers() -> BTreeSet<String> {
     let mut built_in = known_providers(&ConfigDocument::default());
     built_in.insert(COMPATIBLE.to_owned());
     built_in
 }
 
-/// The providers of models: the built-in ones, and those that a document names, for all projects or for some. The misspelled name of
+/// Returns the providers of models: the built-in ones, and those that a document names, for all projects or for some. The misspelled name of
 /// a built-in one is none of them, even if models have it.
 pub fn used_providers(document: &ConfigDocument) -> BTreeSet<String> {
     let built_in = built_in_providers();
@@ -45,7 +45,7 @@ fn provider_of(model: &str) -> Option<&str> {
     model.split_once('/').map(|(provider, _)| provider)
 }
 
-/// The built-in provider that is meant by a name that is not quite its own.
+/// Returns the built-in provider that a misspelled name means.
 fn misspelled<'a>(name: &str, built_in: &'a BTreeSet<String>) -> Option<&'a str> {
     match provider_spelling(name, built_in) {
         Spelling::Known(near) | Spelling::Mistake(near) if near != name => Some(near),
@@ -140,7 +140,7 @@ fn models<'d>(
     named
 }
 
-/// What is wrong with the providers of the models of a part.
+/// Returns the faults of the providers of a part's models.
 fn model_faults(part: &Part<'_>) -> Vec<ConfigFault> {
     let built_in = built_in_providers();
     let models = part.models.iter();

@@ -249,7 +249,7 @@ pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
     Ok(body)
 }
 
-/// The fault of a Worker that sends its client elsewhere.
+/// Returns the fault of a Worker that sends its client elsewhere.
 pub(crate) fn redirect(response: &Response) -> FetchError {
     let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
     let target = target.and_then(|target| response.url().join(target).ok());

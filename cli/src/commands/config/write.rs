@@ -220,7 +220,7 @@ fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, 
     }
 }
 
-/// The providers that are off and would be on, for all projects.
+/// Returns the providers that are off and would be on, for all projects.
 fn on_again(before: &Value, after: &Value) -> Vec<String> {
     let off = |whole: &Value| -> BTreeSet<String> {
         // A switch wins over the document.
