@@ -25,8 +25,8 @@ fn built_in_providers() -> BTreeSet<String> {
     built_in
 }
 
-/// Returns the providers of models: the built-in ones, and those that a document names, for all projects or for some. The misspelled name of
-/// a built-in one is none of them, even if models have it.
+/// Returns the providers of models: the built-in ones, and those that a document names, for all projects or for some. The misspelled
+/// name of a built-in one is none of them, even if models have it.
 pub fn used_providers(document: &ConfigDocument) -> BTreeSet<String> {
     let built_in = built_in_providers();
     let mut used = built_in.clone();

@@ -1,4 +1,4 @@
-//! What operators ask the Worker: its administrators' side, for `conclave config`.
+//! The administrators' side of the Worker, for `conclave config`.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -31,7 +31,7 @@ pub enum AdminError {
     Service {
         /// Where it is.
         host: String,
-        /// What is wrong.
+        /// The problem, as the end of a sentence about the service.
         problem: String,
     },
     /// The token is not an administrator's.
@@ -73,7 +73,7 @@ impl AdminError {
 pub struct StoredDocument {
     /// All of it, fields of later versions included.
     pub document: Value,
-    /// What a change of it has to name.
+    /// The entity tag, which a change of it has to name.
     pub tag: String,
 }
 
