@@ -62,12 +62,16 @@ fn show_panics(show: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static) {
     std::panic::set_hook(Box::new(show));
 }
 
-/// Ends the process with [`Exit::Usage`] and a message where it would abort: memory has run out, or a panic cannot be handled.
+/// Ends the process with [`Exit::Usage`] and a message where it would abort: memory has run out, or a panic cannot be handled. Some
+/// code of libraries reads through the null pointer that it gets for memory, and a stack that cannot grow ends the same way.
 pub(crate) fn contain_aborts() {
-    let action = SigAction::new(SigHandler::Handler(aborted), SaFlags::SA_RESETHAND, SigSet::empty());
-    #[expect(unsafe_code, reason = "the standard library cannot handle signals")]
-    // SAFETY: the handler makes two system calls that are allowed in one, and touches no memory but a constant.
-    let _ = unsafe { sigaction(Signal::SIGABRT, &action) };
+    let flags = SaFlags::SA_RESETHAND | SaFlags::SA_ONSTACK;
+    let action = SigAction::new(SigHandler::Handler(aborted), flags, SigSet::empty());
+    for signal in [Signal::SIGABRT, Signal::SIGSEGV, Signal::SIGBUS] {
+        #[expect(unsafe_code, reason = "the standard library cannot handle signals")]
+        // SAFETY: the handler makes two system calls that are allowed in one, and touches no memory but a constant.
+        let _ = unsafe { sigaction(signal, &action) };
+    }
 }
 
 extern "C" fn aborted(_: libc::c_int) {
