@@ -65,8 +65,8 @@ fn show_panics(show: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static) {
 /// Ends the process with [`Exit::Usage`] and a message where it would abort: memory has run out, or a panic cannot be handled. Some
 /// code of libraries reads through the null pointer that it gets for memory, and a stack that cannot grow ends the same way.
 pub(crate) fn contain_aborts() {
-    let flags = SaFlags::SA_RESETHAND | SaFlags::SA_ONSTACK;
-    let action = SigAction::new(SigHandler::Handler(aborted), flags, SigSet::empty());
+    // It stays set: two threads may run out of memory at once, and the default would kill the process before the first one's word.
+    let action = SigAction::new(SigHandler::Handler(aborted), SaFlags::SA_ONSTACK, SigSet::empty());
     for signal in [Signal::SIGABRT, Signal::SIGSEGV, Signal::SIGBUS] {
         #[expect(unsafe_code, reason = "the standard library cannot handle signals")]
         // SAFETY: the handler makes two system calls that are allowed in one, and touches no memory but a constant.

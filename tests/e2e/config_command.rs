@@ -253,14 +253,18 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
         .await
         .expect_code(2);
     assert!(
-        asked.stderr.contains("This switches openai on again"),
+        asked.stderr.contains("This switches on again: openai."),
         "{}",
         asked.stderr
     );
     let back = run(&workers, at, &["rollback", "3", "--reason", "too calm", "--yes"])
         .await
         .expect_code(0);
-    assert!(back.stdout.contains("and openai is on again"), "{}", back.stdout);
+    assert!(
+        back.stdout.contains("switched on again: openai (revision"),
+        "{}",
+        back.stdout
+    );
     let unknown = run(&workers, at, &["rollback", "99", "--reason", "x", "--yes"])
         .await
         .expect_code(2);

@@ -133,6 +133,17 @@ describe('scripts/deploy', { timeout: 600_000 }, () => {
     }
     assert.deepEqual(database.sql.prepare('SELECT proven FROM memory').all().map(({ proven }) => proven), [1]);
     assert.deepEqual([...account.values], [['0f2ac74b498b48028cb68387c421e279/provider/anthropic', '{"enabled":false,"reason":"incident 7"}']]);
+
+    // Another account: placeholders would send a command nowhere.
+    const [namespaces, databases] = [[...account.namespaces], [...account.databases]];
+    account.namespaces.clear();
+    account.databases.clear();
+    const empty = await deploy(['--config-only']);
+    assert.equal(empty.code, 1, empty.output);
+    assert.match(empty.output, /neither the KV namespace conclave-reviewer-config nor the database review-tracker: deploy first/);
+    assert.ok(!existsSync(join(root, 'wrangler.deploy.toml')));
+    namespaces.forEach(([id, title]) => account.namespaces.set(id, title));
+    databases.forEach(([id, made]) => account.databases.set(id, made));
     assert.deepEqual(account.violations, []);
   });
 

@@ -253,8 +253,11 @@ pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
 pub(crate) fn redirect(response: &Response) -> FetchError {
     let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
     let target = target.and_then(|target| response.url().join(target).ok());
-    // A host and a path: what follows may be long, and may be secret.
-    let shown = target.map(|target| format!("{}{}", target.host_str().unwrap_or_default(), target.path()));
+    // Without what follows the path: it may be long, and may be secret. The scheme may be all that differs.
+    let shown = target.map(|target| {
+        let host = target.host_str().unwrap_or_default();
+        format!("{}://{host}{}", target.scheme(), target.path())
+    });
     let shown = shown.unwrap_or_else(|| "nowhere".to_owned());
     FetchError::Redirect(
         shown

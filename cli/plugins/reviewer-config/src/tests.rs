@@ -76,7 +76,7 @@ async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
         (serve(StatusCode::BAD_GATEWAY).await, "answered 502"),
         (
             serve(Redirect::temporary("https://login.example.com/in?state=s")).await,
-            "redirects to login.example.com/in: set CONCLAVE_CONFIG_URL",
+            "redirects to https://login.example.com/in: set CONCLAVE_CONFIG_URL",
         ),
         (serve("x".repeat(MAX_BYTES + 1)).await, "more than"),
         ("http://127.0.0.1:9/".parse().expect("a URL"), "cannot be reached"),

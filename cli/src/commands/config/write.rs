@@ -57,7 +57,7 @@ impl Session<'_> {
         // Its own question: who goes back for the sake of a document need not know that a provider was switched off since.
         let on_again = on_again(&before, &after);
         if !on_again.is_empty() {
-            let question = format!("This switches {} on again. Do you want that?", on_again.join(" and "));
+            let question = format!("This switches on again: {}. Do you want that?", on_again.join(", "));
             self.confirm(&question, &arguments.change)?;
         }
         let question = format!("Go back to revision {}?", arguments.revision);
@@ -65,7 +65,7 @@ impl Session<'_> {
         let revision = admin.roll_back(arguments.revision, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
         if !on_again.is_empty() {
-            text = format!("{text}, and {} is on again", on_again.join(" and "));
+            text = format!("{text}; switched on again: {}", on_again.join(", "));
         }
         Ok(self.done(&arguments.change, revision, &text))
     }
