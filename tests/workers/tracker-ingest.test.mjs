@@ -187,7 +187,7 @@ describe('what is taken', () => {
     const hostile = `'); DROP TABLE events; --"\\ ?1 :x $y`;
     const run = uuid7();
     await send([event(started({ forge: `' OR 1=1 --`, client_version: hostile, reviewers: [hostile] }), { run, project: hostile })], 202);
-    await send([event(finding({ category: hostile, path: hostile, reviewer: hostile, fingerprint: hostile, reason_code: hostile }), { run })], 202);
+    await send([event(finding({ category: hostile, path: hostile, reviewer: hostile, fingerprint: hostile, reason_code: hostile }), { run, project: hostile })], 202);
     assert.equal((await rows('SELECT project FROM runs WHERE run_id = ?', run))[0].project, hostile.toLowerCase());
     assert.equal((await rows('SELECT path FROM findings WHERE run_id = ?', run))[0].path, hostile);
   });

@@ -217,7 +217,8 @@ describe('the demo data set', { timeout: 300_000 }, () => {
   test('has the shape of the yardstick', () => {
     assert.equal(done.length, runsOf(SIZE));
     const near = (found, wanted, share, what) => assert.ok(Math.abs(found / wanted - 1) < share, `${what}: ${found}, not ${wanted}`);
-    const many = [...seedEvents({ size: 0.05, now: until, seed: 3 })].flat();
+    // So many that chance, which is another one on each day of the week, stays within the bounds: the P95 of 5,000 costs, not of 1,200.
+    const many = [...seedEvents({ size: 0.2, now: until, seed: 3 })].flat();
     const completedRuns = many.filter(({ event: { type } }) => type === 'run_completed').map(({ event: body }) => body);
     for (const [tier, { runs, cost }] of Object.entries(TIERS)) {
       const of = completedRuns.filter((one) => one.tier === tier).map((one) => one.cost_usd);
