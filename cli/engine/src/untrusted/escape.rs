@@ -9,7 +9,7 @@ use std::{borrow::Cow, fmt::Write};
 
 use conclave_shared::invisible::{ends_line, is_bidirectional_control, is_invisible, is_presentation_selector};
 
-use self::references::{JOINER, is_numbered, joints};
+use self::references::{JOINER, is_digit, is_numbered, joints};
 use crate::look_alike::shown_name;
 
 /// The text as Markdown that shows what it says and does nothing else.
@@ -27,7 +27,7 @@ pub fn escape(text: &str) -> String {
         if number > 0 {
             result.push('\n');
             // Line breaks are a space between a word and its number.
-            if is_numbered(&above) && line.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
+            if is_numbered(&above) && line.trim_start().starts_with(is_digit) {
                 result.push(JOINER);
             }
         }

@@ -49,17 +49,15 @@ fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
     let by_sign = match before {
         '@' | '＠' | '﹫' => true,
         '#' | '!' | '$' | '~' | '%' | '&' | '^' | '＃' | '！' | '＄' | '～' | '％' | '＆' | '＾' => {
-            character.is_alphanumeric() || matches!(character, '"' | '\'' | '_' | '{' | '-' | '.')
+            is_word(character) || matches!(character, '"' | '\'' | '{' | '-' | '.')
         }
         '[' => character == '[' || names_a_kind(rest),
         '*' => begins_with(rest, "iteration"),
-        '-' => (character.is_alphanumeric() || character == '_') && is_key(in_front, character),
-        // A task of Phorge. What is a letter outside of ASCII, readers decide by different versions of Unicode.
-        'T' => {
-            character.is_ascii_digit() && !in_front.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '_')
-        }
+        '-' => is_word(character) && is_key(in_front, character),
+        // A task of Phorge. A letter outside of ASCII in front of it is a boundary to some readers.
+        'T' => is_digit(character) && !in_front.ends_with(|last: char| last.is_ascii() && is_word(last)),
         ':' => rest.starts_with("//"),
-        _ => character.is_ascii_digit() && before.is_whitespace() && is_numbered(head.trim_end()),
+        _ => is_digit(character) && before.is_whitespace() && is_numbered(head.trim_end()),
     };
     by_sign
         // The path of a project.
@@ -73,11 +71,24 @@ fn is_at(character: char) -> bool {
     matches!(character, '@' | '＠' | '﹫')
 }
 
+/// Returns whether some reader may take `character` for a part of a word. Outside of ASCII they decide by different versions of
+/// Unicode what is a letter, a digit or a mark.
+fn is_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_' || !(character.is_ascii() || character.is_whitespace())
+}
+
+/// Returns whether some reader may take `character` for a digit: outside of ASCII, what is no letter.
+pub(super) fn is_digit(character: char) -> bool {
+    character.is_ascii_digit()
+        || character.is_numeric()
+        || !(character.is_ascii() || character.is_whitespace() || character.is_alphabetic())
+}
+
 /// Returns whether the text behind a bracket is a kind and its colon, as in `[vulnerability:1]`, or a table of
 /// contents.
 fn names_a_kind(text: &str) -> bool {
     let behind =
-        text.trim_start_matches(|character: char| character.is_alphanumeric() || matches!(character, '_' | '-'));
+        text.trim_start_matches(|character: char| is_word(character) || character == '-');
     (behind.len() < text.len() && behind.starts_with(':')) || begins_with(text, "toc]") || begins_with(text, "_toc_")
 }
 
@@ -85,8 +96,8 @@ fn names_a_kind(text: &str) -> bool {
 /// `CU-a1`.
 fn is_key(head: &str, behind: char) -> bool {
     let word = word(head);
-    if behind.is_ascii_digit() {
-        word.contains(char::is_alphabetic)
+    if is_digit(behind) {
+        word.contains(|character: char| !character.is_ascii_digit() && character != '_')
     } else {
         word.ends_with("CU")
     }
@@ -98,23 +109,26 @@ pub(super) fn is_numbered(head: &str) -> bool {
     NUMBERED.iter().any(|name| begins_with(last(head, name.len()), name))
 }
 
-/// The last bytes of a text; fewer if they would begin inside of a character.
-fn last(text: &str, bytes: usize) -> &str {
-    (text.len().saturating_sub(bytes)..=text.len())
-        .find_map(|start| text.get(start..))
-        .unwrap_or_default()
+/// The last characters of a text.
+fn last(text: &str, characters: usize) -> &str {
+    let start = text.char_indices().rev().take(characters).last();
+    start.map_or("", |(start, _)| &text[start..])
 }
 
 /// The word that the text ends with; empty if it ends with something else.
 fn word(text: &str) -> &str {
-    let part_of_word = |character: char| character.is_alphanumeric() || character == '_';
-    &text[text.trim_end_matches(part_of_word).len()..]
+    &text[text.trim_end_matches(is_word).len()..]
 }
 
-/// Returns whether the text begins with these ASCII letters, in any case.
+/// Returns whether the text begins with these lower-case ASCII letters, in any case that a reader may know: two characters
+/// outside of ASCII have a letter of ASCII as their lower case.
 fn begins_with(text: &str, letters: &str) -> bool {
-    text.get(..letters.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(letters))
+    let mut characters = text.chars().map(|character| match character {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    });
+    letters.chars().all(|letter| characters.next() == Some(letter))
 }
 
 #[cfg(test)]

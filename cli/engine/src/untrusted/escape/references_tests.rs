@@ -115,6 +115,8 @@ fn nothing_refers_to_anything() {
         "bug 12 Task 3 work item 4 defect\t5 T123 CU-a1b2",
         // A letter to some versions of Unicode, none to others.
         "\u{33372}T17f304",
+        // Digits, marks and letters outside of ASCII.
+        "a01d6-೫ ABC-٣ T५ bug ೩ #٤ %\u{301}x ~\u{203f} CU-\u{301} taſk 1 wor\u{212a} item 2 *\u{131}teration: defect\u{3000}٧",
         "Closes #1. Fixes ABC-2, resolves group/project#3",
         "a `@root and #1` b ``c ` d`` e ```x``` ` f",
         "``@root` #1 ``` x",
