@@ -118,6 +118,18 @@ impl RuleBook {
     }
 }
 
+/// Returns whether a text that names this rule names something else as well that looks like an id: a word with a number behind a hyphen.
+pub fn names_another(written: &str, rule: &RuleInForce) -> bool {
+    let own = id_parts(&rule.id);
+    let words = written.split(|character: char| character.is_whitespace() || ",;/&+()[]".contains(character));
+    words.filter(|word| !word.contains("://")).any(|word| {
+        let parts = id_parts(word);
+        let is_number = |part: &String| part.chars().all(|character| character.is_ascii_digit());
+        let looks_like_id = parts.len() > 1 && parts.last().is_some_and(is_number) && !is_number(&parts[0]);
+        looks_like_id && parts != own && !own.windows(parts.len()).any(|window| window == parts)
+    })
+}
+
 /// The words and numbers of an id, in one spelling.
 fn id_parts(text: &str) -> Vec<String> {
     let plain: String = text.nfkc().collect::<String>().to_lowercase();

@@ -180,7 +180,7 @@ async fn existing_findings(
         let remembered = carry_over.find(&own.record.fingerprint);
         let state = if own.thread.resolved && own.thread.resolved_by.is_none() {
             // A forge may not say which program resolved it; that it was us, our signed note says.
-            let by_us = remembered.is_some_and(|entry| entry.before == Before::Resolved);
+            let by_us = remembered.is_some_and(|entry| matches!(entry.before, Before::Resolved | Before::Declined));
             if by_us {
                 ThreadState::ResolvedByUs
             } else {
@@ -208,6 +208,7 @@ async fn existing_findings(
             code: String::new(),
             before: Before::Posted,
             stood: false,
+            raised: false,
             author_may_settle: false,
             language: None,
         });

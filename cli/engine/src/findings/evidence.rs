@@ -18,7 +18,7 @@ use super::{
 use crate::{
     diff::{ChangeKind, FileDiff},
     review::CONTEXT_FILE,
-    rules::{RuleBook, RuleInForce},
+    rules::{RuleBook, RuleInForce, names_another},
 };
 
 /// Reads a file of the reviewed commit (or of the base, for a deleted file).
@@ -346,7 +346,14 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
     let written = raw.get("rule").filter(|id| !id.is_empty());
     let written = written.ok_or_else(|| Refusal::Unruled("it cites no rule; give the id of the rule".into()))?;
     let rule = match rules.named(written)[..] {
-        [rule] => rule,
+        [rule] if !names_another(written, rule) => rule,
+        [_] => {
+            let fault = format!(
+                "`{}` names more than one rule; give one finding for each",
+                shorten(written)
+            );
+            return Err(Refusal::Unruled(fault));
+        }
         [] => {
             let fault = format!(
                 "there is no rule `{}`; give the id of the rule as it is listed",

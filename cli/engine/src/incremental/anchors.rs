@@ -60,6 +60,11 @@ impl Anchor {
     /// Looks for the anchor in a text. Of several places one that is unchanged comes first, then one that is under the same
     /// line, then the nearest.
     pub fn find(&self, lines: &Lines, near: u32, end_line: Option<u32>) -> AnchorPlace {
+        self.find_beside(lines, near, end_line, &[])
+    }
+
+    /// The same, at none of the lines that are `taken`.
+    pub(super) fn find_beside(&self, lines: &Lines, near: u32, end_line: Option<u32>, taken: &[u32]) -> AnchorPlace {
         let length = length(near, end_line);
         let mut best: Option<(bool, bool, u32, u32)> = None;
         for (first, window) in lines.loose.windows(length).enumerate() {
@@ -67,6 +72,9 @@ impl Anchor {
                 continue;
             }
             let Ok(line) = u32::try_from(first + 1) else { break };
+            if taken.contains(&line) {
+                continue;
+            }
             let changed = around(lines, first, length) != self.around;
             let elsewhere = self.under.is_some() && under(lines, first) != self.under;
             let place = (changed, elsewhere, line.abs_diff(near), line);
@@ -82,8 +90,9 @@ impl Anchor {
         }
     }
 
-    /// The line in which the same code begins, whatever its white space and its line breaks are now; of several the nearest.
-    pub fn find_squeezed(&self, lines: &Lines, near: u32) -> Option<u32> {
+    /// The line in which the same code begins, whatever its white space and its line breaks are now; of several the nearest that is
+    /// not `taken`.
+    pub(super) fn find_squeezed(&self, lines: &Lines, near: u32, taken: &[u32]) -> Option<u32> {
         let sought = self.squeezed.as_ref()?;
         let mut text = String::new();
         let mut starts: Vec<(u32, usize)> = Vec::new();
@@ -97,11 +106,19 @@ impl Anchor {
             let end = start.saturating_add(sought.length);
             let code = text.get(start..end).unwrap_or_default();
             let goes_on = |next: char| next.is_alphanumeric() || next == '_';
-            let ends_line = || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
-            hash_of(code) == sought.hash && (!text[end..].starts_with(goes_on) || ends_line())
+            let ends_line = || end == text.len() || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
+            let is_whole = || ends_line() || (sought.length >= MIN_SQUEEZED && !text[end..].starts_with(goes_on));
+            hash_of(code) == sought.hash && is_whole()
         };
-        let found = starts.iter().filter(|(_, start)| begins(*start));
-        found.map(|(line, _)| *line).min_by_key(|line| line.abs_diff(near))
+        let found = starts.iter().filter(|(_, start)| begins(*start)).map(|(line, _)| *line);
+        let found = found.filter(|line| !taken.contains(line) && self.tells_at(lines, *line, sought.length));
+        found.min_by_key(|line| line.abs_diff(near))
+    }
+
+    /// Returns whether equal code that begins in this line is this code and not some other that happens to be equal. `length`
+    /// is that of the code, in bytes besides white space: enough of them, or at least some under the same line.
+    pub(super) fn tells_at(&self, lines: &Lines, line: u32, length: usize) -> bool {
+        length >= MIN_SQUEEZED || (length >= MIN_WHOLE && under(lines, index(line)) == self.under)
     }
 
     /// Returns whether it is the same code, wherever that stands.
@@ -139,12 +156,15 @@ fn loose(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Fewer letters than these may be the beginning of any other code.
+/// So many bytes besides white space a piece of code needs to be recognized by itself: fewer may be the beginning of any other.
 const MIN_SQUEEZED: usize = 12;
+
+/// So many it needs to be recognized by the line that it is under: fewer are a bracket, an `else` or a `pass`.
+const MIN_WHOLE: usize = 6;
 
 fn squeezed(lines: &[String]) -> Option<Squeezed> {
     let code = without_space(&lines.concat());
-    (code.len() >= MIN_SQUEEZED).then(|| Squeezed {
+    (code.len() >= MIN_WHOLE).then(|| Squeezed {
         hash: hash_of(&code),
         length: code.len(),
     })

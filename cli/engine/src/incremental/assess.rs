@@ -11,6 +11,7 @@ use crate::{
     language::Language,
     repo_config::AuthorSettles,
     review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, ThreadState},
+    rules::RuleBook,
     untrusted::Untrusted,
 };
 
@@ -61,14 +62,15 @@ pub fn wanted(existing: &[ExistingFinding], carry_over: &CarryOver, files: &[Fil
 /// The earlier findings as they are now: those of threads, and those that only the carry-over knows. Each gets its name, its
 /// present place, and what has become of its code.
 ///
-/// A severity is the worst that was ever said of it: a later review may have raised it, and no review lowers it without
-/// the code having changed.
+/// A severity is the worst that was ever said of it, or that its engineering rule now says: a later review may have raised it, and no
+/// review lowers it without the code having changed.
 pub fn assess(
     existing: Vec<ExistingFinding>,
     carry_over: &CarryOver,
     files: &[FileDiff],
     texts: &Texts,
     words: WhoseWords,
+    rules: &RuleBook,
 ) -> Vec<ExistingFinding> {
     let lines: HashMap<&str, Lines> = texts
         .iter()
@@ -87,17 +89,22 @@ pub fn assess(
     for (at, finding) in all.iter_mut().enumerate() {
         finding.id = format!("E{}", at + 1);
         if let Some(entry) = carry_over.find(&finding.record.fingerprint) {
+            let at_first = (finding.record.severity, finding.record.production_risk);
             finding.record.severity = finding.record.severity.max(entry.severity);
             finding.record.production_risk |= entry.production_risk;
+            finding.raised = at_first != (finding.record.severity, finding.record.production_risk);
             finding.stood = matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened);
             finding.before = match (entry.before, finding.state) {
                 // Whoever opened it again did not do so by an answer, or we would see it.
-                (Before::Resolved | Before::Reopened, ThreadState::Open) if finding.thread.is_some() => {
+                (Before::Resolved | Before::Declined | Before::Reopened, ThreadState::Open)
+                    if finding.thread.is_some() =>
+                {
                     Before::Reopened
                 }
                 (before, _) => before,
             };
         }
+        hold_to(&mut finding.record, rules);
         // By the worst that was ever said of it: nobody gets it lowered first.
         finding.author_may_settle = author_may_settle(&finding.record, words.author_settles);
         finding.language = words.language;
@@ -106,6 +113,18 @@ pub fn assess(
     }
     give_up_places(&mut all, &left);
     all
+}
+
+/// Holds a breach to its rule as it is now, where that has become stricter since.
+fn hold_to(record: &mut FindingRecord, rules: &RuleBook) {
+    let Some(cited) = record.rule.as_mut() else { return };
+    let Some(rule) = rules.iter().find(|rule| rule.id == cited.id) else {
+        return;
+    };
+    if rule.on_breach > cited.on_breach {
+        cited.on_breach = rule.on_breach;
+        record.severity = record.severity.max(rule.severity(record.severity));
+    }
 }
 
 /// Leaves each place to those findings that have been there: where the code of one of two equal lines is fixed, the other
@@ -160,6 +179,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         code: String::new(),
         before,
         stood: false,
+        raised: false,
         author_may_settle: false,
         language: None,
     }
@@ -175,7 +195,8 @@ pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
 
 /// Returns whether an earlier finding is still open: a review beside it is not judged without the coordinator.
 pub fn has_open(existing: &[ExistingFinding]) -> bool {
-    let is_over = |finding: &ExistingFinding| matches!(finding.before, Before::Fixed | Before::Resolved);
+    let is_over =
+        |finding: &ExistingFinding| matches!(finding.before, Before::Fixed | Before::Resolved | Before::Declined);
     existing.iter().any(|finding| is_live(finding) && !is_over(finding)) || needs_judge(existing)
 }
 

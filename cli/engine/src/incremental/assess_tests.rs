@@ -5,6 +5,7 @@ use crate::{
     incremental::test_support::{FILE, TEXT, existing, said},
     repo_config::AuthorSettles,
     review::{Anchor, AuthorRole, Remembered},
+    rules::RuleInForce,
 };
 
 fn file(path: &str, old_path: &str, kind: ChangeKind) -> FileDiff {
@@ -35,6 +36,7 @@ fn assessed(files: &[FileDiff], of: &[(&str, &str)]) -> ExistingFinding {
         files,
         &texts(of),
         WhoseWords::default(),
+        &RuleBook::default(),
     );
     all.pop().expect("one finding")
 }
@@ -106,6 +108,7 @@ fn without_an_anchor_nobody_knows() {
         &changed(),
         &texts(&[(FILE, "x\n")]),
         WhoseWords::default(),
+        &RuleBook::default(),
     );
     assert_eq!(all[0].anchor, AnchorState::Unknown);
     assert!(!needs_judge(&all));
@@ -141,6 +144,7 @@ fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
         &changed(),
         &texts(&[(FILE, TEXT)]),
         WhoseWords::default(),
+        &RuleBook::default(),
     );
     let seen: Vec<_> = all
         .iter()
@@ -178,6 +182,7 @@ fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
             &changed(),
             &texts(&[(FILE, TEXT)]),
             WhoseWords::default(),
+            &RuleBook::default(),
         )[0]
         .before
     };
@@ -258,6 +263,7 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
                 author_settles: settings,
                 ..WhoseWords::default()
             },
+            &RuleBook::default(),
         );
         all[0].author_may_settle
     };
@@ -313,6 +319,7 @@ fn a_problem_that_is_fixed_does_not_move_to_the_place_of_its_twin() {
             &[],
             &texts,
             WhoseWords::default(),
+            &RuleBook::default(),
         );
         let places = found.iter().map(|finding| (finding.record.line, finding.anchor));
         places.collect::<Vec<_>>()
@@ -325,5 +332,45 @@ fn a_problem_that_is_fixed_does_not_move_to_the_place_of_its_twin() {
         assessed(settled),
         [(8, AnchorState::ChangedBeside), twin],
         "settled code hides no open one"
+    );
+}
+
+#[test]
+fn a_standing_breach_is_held_to_its_rule_as_it_is_now() {
+    let now = |was: OnBreach, is: OnBreach| {
+        let mut finding = existing("", "e");
+        let rule = RuleInForce {
+            id: "NET-012".to_owned(),
+            on_breach: Some(is),
+            ..RuleInForce::default()
+        };
+        finding.record.severity = was.severity();
+        finding.record.rule = Some(RuleInForce {
+            on_breach: Some(was),
+            ..rule.clone()
+        })
+        .map(|rule| rule.cite());
+        let all = assess(
+            vec![finding],
+            &CarryOver::default(),
+            &changed(),
+            &texts(&[(FILE, TEXT)]),
+            WhoseWords::default(),
+            &RuleBook::new(vec![rule]),
+        );
+        let record = &all[0].record;
+        (record.severity, record.rule.as_ref().and_then(|rule| rule.on_breach))
+    };
+    for (was, is, severity) in [
+        (OnBreach::Comment, OnBreach::Block, Severity::Critical),
+        (OnBreach::Warn, OnBreach::Review, Severity::Warning),
+        (OnBreach::Block, OnBreach::Block, Severity::Critical),
+    ] {
+        assert_eq!(now(was, is), (severity, Some(is)));
+    }
+    assert_eq!(
+        now(OnBreach::Block, OnBreach::Comment),
+        (Severity::Critical, Some(OnBreach::Block)),
+        "never milder"
     );
 }

@@ -8,12 +8,12 @@ use conclave_shared::severity::Severity;
 use super::{ReplyIntent, declines_with_reason, intent};
 use crate::{
     repo_config::AuthorSettles,
-    review::{AuthorRole, ExistingFinding, FindingRecord, Reply},
+    review::{AuthorRole, ExistingFinding, FindingRecord, Reply, ThreadState},
     untrusted::Untrusted,
 };
 
-/// Whether the author of the merge request may settle the finding. What endangers production, and a breach
-/// that a person has to approve, weigh as much as what is critical; words that try to steer the review are never theirs to judge.
+/// Whether the author of the merge request may settle the finding. What endangers production weighs as much as what is critical;
+/// a breach that blocks or that a person has to approve, and words that try to steer the review, are never theirs to judge.
 pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles) -> bool {
     let most = match settings {
         AuthorSettles::None => return false,
@@ -21,12 +21,12 @@ pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles)
         AuthorSettles::Warning => Severity::Warning,
         AuthorSettles::Critical => Severity::Critical,
     };
-    let weight = if record.production_risk || record.breaks_serious_rule() {
+    let weight = if record.production_risk {
         Severity::Critical
     } else {
         record.severity
     };
-    weight <= most && !record.is_prompt_injection()
+    weight <= most && !record.is_prompt_injection() && !record.breaks_serious_rule()
 }
 
 /// What was decided about a finding in its thread, and by whom.
@@ -37,19 +37,33 @@ pub(super) struct Decision<'f> {
     pub(super) role: AuthorRole,
 }
 
-/// The last word of those who may settle the finding; nothing if it may be another person's text.
+/// The last word of those who may settle the finding; nothing if it may be another person's text, or if the author of the merge
+/// request has said something else since, before it was acted on.
 pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision<'_>> {
-    let may_settle = |reply: &&Reply| match reply.role {
+    let may_settle = |reply: &Reply| match reply.role {
         AuthorRole::Member => true,
         AuthorRole::Author => finding.author_may_settle,
         AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
     };
-    let last = finding.replies.iter().rev().find(may_settle)?;
-    (!last.edited).then(|| Decision {
+    let replies = to_this_severity(finding);
+    let at = replies.iter().rposition(may_settle)?;
+    let last = &replies[at];
+    let objects = |reply: &Reply| reply.role == AuthorRole::Author && !settles(meaning(finding, reply));
+    let is_open = finding.state != ThreadState::ResolvedByUs && replies[at + 1..].iter().any(objects);
+    (!last.edited && !is_open).then(|| Decision {
         author: &last.author,
         intent: meaning(finding, last),
         role: last.role,
     })
+}
+
+/// The answers to the finding as severe as it is: of one that was opened again because it has become worse, those behind the
+/// comment that says so. Who accepts a warning has not accepted a critical finding.
+fn to_this_severity(finding: &ExistingFinding) -> &[Reply] {
+    let is_open_again = finding.raised && finding.state != ThreadState::ResolvedByUs;
+    let told = finding.replies.iter().rposition(|reply| reply.role == AuthorRole::Us);
+    let first = told.filter(|_| is_open_again).map_or(0, |at| at + 1);
+    &finding.replies[first..]
 }
 
 /// Reads an answer to this finding: a reason beside a decision takes nothing from it where the finding is not serious.
@@ -65,8 +79,12 @@ fn meaning(finding: &ExistingFinding, reply: &Reply) -> ReplyIntent {
 
 /// Whether those who may settle the finding have done so in its thread.
 pub(super) fn is_settled_by_word(finding: &ExistingFinding) -> bool {
-    decision(finding)
-        .is_some_and(|decision| matches!(decision.intent, ReplyIntent::Declines | ReplyIntent::Acknowledges))
+    decision(finding).is_some_and(|decision| settles(decision.intent))
+}
+
+/// Whether such a word settles a finding, from somebody who may.
+const fn settles(intent: ReplyIntent) -> bool {
+    matches!(intent, ReplyIntent::Declines | ReplyIntent::Acknowledges)
 }
 
 /// What the last word of a member is, if nobody has answered it and it does not settle the finding: the coordinator reads it.
@@ -78,7 +96,7 @@ pub(super) fn unanswered(finding: &ExistingFinding) -> Option<Argument> {
 
 /// The same, whether or not it was answered.
 pub(super) fn argument(finding: &ExistingFinding) -> Option<Argument> {
-    argument_in(finding, &finding.replies)
+    argument_in(finding, to_this_severity(finding))
 }
 
 /// What a member says about a finding without settling it.
@@ -94,7 +112,7 @@ pub(super) struct Argument {
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
     let last = replies.iter().rfind(|reply| reply.role.is_member())?;
     let intent = meaning(finding, last);
-    let settles = matches!(intent, ReplyIntent::Declines | ReplyIntent::Acknowledges);
+    let settles = settles(intent);
     let has_right = last.role == AuthorRole::Member || finding.author_may_settle;
     (!settles || !has_right || last.edited).then_some(Argument {
         role: last.role,

@@ -10,10 +10,6 @@ use crate::{
 /// Among so many files code is looked for. With more, what was not found counts as standing.
 const MAX_FILES: usize = 1000;
 
-/// So many characters besides white space a piece of code needs to be recognized in another file without the lines around it:
-/// fewer are a bracket or a `return`.
-const MIN_TELLING: usize = 12;
-
 /// So many lines of its code are shown with a finding.
 const SHOWN_LINES: usize = 12;
 
@@ -78,7 +74,8 @@ impl<'d> MovedCode<'d> {
                 let unchanged = |found: &Found| found.state == AnchorState::Unchanged;
                 best.as_ref().is_none_or(|best| unchanged(found) && !unchanged(best))
             };
-            if let Some(found) = find(finding, path, file, &lines).filter(is_better) {
+            let taken = taken_by_others(existing, *at, path);
+            if let Some(found) = find(finding, path, file, &lines, &taken).filter(is_better) {
                 *best = Some(found);
             }
         }
@@ -106,24 +103,38 @@ impl<'d> MovedCode<'d> {
     }
 }
 
-/// The finding's code in this file.
-fn find(finding: &ExistingFinding, path: &str, file: Option<&FileDiff>, lines: &Lines) -> Option<Found> {
+/// The lines of this file in which the code of others stands that are of the finding's kind: equal code there is their problem.
+fn taken_by_others(existing: &[ExistingFinding], at: usize, path: &str) -> Vec<u32> {
+    let own = &existing[at].record;
+    let others = existing.iter().enumerate().filter(|(other, finding)| {
+        let record = &finding.record;
+        let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
+        *other != at && stands && record.file == path && record.category == own.category
+    });
+    others.map(|(_, finding)| finding.record.line).collect()
+}
+
+/// The finding's code in this file, in none of the lines that are `taken`.
+fn find(finding: &ExistingFinding, path: &str, file: Option<&FileDiff>, lines: &Lines, taken: &[u32]) -> Option<Found> {
     let record = &finding.record;
     let anchor = record.anchor.as_ref()?;
-    let place = anchor.find(lines, record.line, record.end_line);
+    let place = anchor.find_beside(lines, record.line, record.end_line, taken);
     let (line, state) = match place.line {
         Some(line) => (line, place.state),
-        None => (anchor.find_squeezed(lines, record.line)?, AnchorState::ChangedBeside),
+        None => (
+            anchor.find_squeezed(lines, record.line, taken)?,
+            AnchorState::ChangedBeside,
+        ),
     };
     let length = record.end_line.map_or(1, |end| end.saturating_sub(record.line) + 1);
     let code = lines.excerpt(line, usize::try_from(length).unwrap_or(usize::MAX));
     if path != record.file && state != AnchorState::Unchanged {
-        let letters = code.chars().filter(|character| !character.is_whitespace()).count();
         // What stood in another file before the change was not moved there by it.
         let is_older = file.is_some_and(|file| {
             file.kind == ChangeKind::Modified && file.unread.is_none() && !file.lines.is_added(line)
         });
-        if letters < MIN_TELLING || is_older {
+        let letters = code.chars().filter(|character| !character.is_whitespace());
+        if !anchor.tells_at(lines, line, letters.map(char::len_utf8).sum()) || is_older {
             return None;
         }
     }
@@ -251,12 +262,49 @@ mod tests {
             AnchorState::Changed,
             "an older line"
         );
-        let mut short = gone();
-        short.record.anchor = Anchor::of(&Lines::new("a\nb\nreturn x\nc\n"), 3, None);
-        assert_eq!(
-            moved(short, &[("src/new.py", "return x\n", true)]).2,
-            AnchorState::Changed
-        );
+        let short = |text: &str| {
+            let mut short = gone();
+            short.record.anchor = Anchor::of(&Lines::new(text), 2, None);
+            short
+        };
+        for (before, after) in [
+            ("def find():\n    return 1/x\n", "def other():\n    return 1/x\n"),
+            ("def find():\n    return 1/x\n", "def find():\n    return 1/x + 1\n"),
+            ("try:\n    pass\n", "a\nb\nc\nd\ntry:\n    pass\nx\ny\nz\n"),
+        ] {
+            let found = moved(short(before), &[("src/new.py", after, true)]);
+            assert_eq!(found.2, AnchorState::Changed, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_short_line_is_known_by_the_line_that_it_is_under() {
+        for (path, after) in [
+            ("src/new.py", "import a\n\ndef div(x):\n    return 1/x\n"),
+            ("src/new.py", "import a\n\ndef div(x):\n    return 1 / x\n"),
+            (FILE, "import a\n\ndef div(x):\n    return 1 / x\n"),
+        ] {
+            let mut short = gone();
+            short.record.anchor = Anchor::of(&Lines::new("def div(x):\n    return 1/x\n"), 2, None);
+            let found = moved(short, &[(FILE, "", true), (path, after, true)]);
+            assert_eq!(found, (path.to_owned(), 4, AnchorState::ChangedBeside), "{after}");
+        }
+    }
+
+    #[test]
+    fn where_another_finding_stands_it_has_not_moved() {
+        let line = "    return conn.execute(\"SELECT \" + name)";
+        let text = format!("def find(conn, name):\n    safe()\n\ndef load(conn, name):\n{line}\n");
+        let mut twin = gone();
+        twin.id = "E2".to_owned();
+        twin.record.line = 5;
+        twin.anchor = AnchorState::Unchanged;
+        let (diff, mut all) = (diff(), vec![gone(), twin]);
+        let mut search = MovedCode::new(&all, &diff);
+        assert!(search.files(&all).contains(&FILE.to_owned()));
+        search.search(&all, FILE, &text, true);
+        search.settle(&mut all);
+        assert_eq!((all[0].record.line, all[0].anchor), (2, AnchorState::Changed));
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
             });
         }
         match outcome {
-            Outcome::Stands | Outcome::Worse | Outcome::Back => {
+            Outcome::Stands | Outcome::Worse | Outcome::Back | Outcome::TakenBack => {
                 let mut entry = stand(finding, repeats, &mut judged, seen, degraded);
                 if !degraded {
                     note_disagreement(&mut entry, finding, words);
@@ -154,13 +154,20 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
         {
             Before::Fixed
         }
-        Outcome::Fixed | Outcome::FixedElsewhere | Outcome::Declined(_) | Outcome::Withdrawn | Outcome::Closed => {
-            Before::Resolved
+        Outcome::Declined(_) => Before::Declined,
+        Outcome::Fixed | Outcome::FixedElsewhere | Outcome::Withdrawn => Before::Resolved,
+        Outcome::Settled | Outcome::Closed if finding.state == ThreadState::ResolvedByUs => {
+            if finding.before == Before::Declined {
+                Before::Declined
+            } else {
+                Before::Resolved
+            }
         }
-        Outcome::Settled if finding.state == ThreadState::ResolvedByUs => Before::Resolved,
         Outcome::FixedInTalk => Before::Fixed,
         Outcome::Stands if finding.before == Before::Reopened => Before::Reopened,
-        Outcome::Stands | Outcome::Worse | Outcome::Back | Outcome::Settled => return,
+        Outcome::Stands | Outcome::Worse | Outcome::Back | Outcome::TakenBack | Outcome::Settled | Outcome::Closed => {
+            return;
+        }
     };
     if finding.thread.is_none() {
         // Nobody can come back to it.
@@ -226,7 +233,7 @@ struct Count {
 impl Count {
     fn add(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Stands | Outcome::Worse | Outcome::Back => self.carried += 1,
+            Outcome::Stands | Outcome::Worse | Outcome::Back | Outcome::TakenBack => self.carried += 1,
             Outcome::Fixed | Outcome::FixedElsewhere | Outcome::FixedInTalk => self.fixed += 1,
             Outcome::Declined(_) | Outcome::Withdrawn => self.settled += 1,
             Outcome::Settled | Outcome::Closed => {}

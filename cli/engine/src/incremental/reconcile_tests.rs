@@ -331,6 +331,82 @@ fn a_reason_behind_a_decision_settles_what_is_not_serious() {
     stands(&scene().replied(AuthorRole::Member, "won't fix: why?"));
 }
 
+#[test]
+fn what_the_author_says_after_a_members_decision_is_an_argument_until_it_was_acted_on() {
+    for text in ["No, I'll fix it.", "Wait, this is a real bug, do not merge."] {
+        let scene = severe(|_| {}).replied(AuthorRole::Member, "Won't fix.");
+        let settled = scene.replied(AuthorRole::Author, text).reconcile();
+        assert_eq!(surviving(&settled).len(), 1, "{text}");
+        assert_eq!(change_of(&settled), ThreadChange::Keep, "{text}");
+        let scene = severe(|finding| {
+            finding.state = ThreadState::ResolvedByUs;
+            finding.anchor = AnchorState::Unchanged;
+        });
+        let acted_on = scene.replied(AuthorRole::Member, "Won't fix.");
+        let settled = acted_on.replied(AuthorRole::Author, text).reconcile();
+        assert_eq!(settled.accepted.len(), 1, "{text}");
+    }
+    let agreed = severe(|_| {}).replied(AuthorRole::Member, "Won't fix.");
+    let settled = agreed.replied(AuthorRole::Author, "Acknowledged.").reconcile();
+    assert_eq!(surviving(&settled).len(), 0);
+}
+
+#[test]
+fn a_word_that_is_taken_back_settles_nothing_any_more() {
+    let declined = |finding: &mut ExistingFinding| {
+        finding.state = ThreadState::ResolvedByUs;
+        finding.before = Before::Declined;
+        finding.anchor = AnchorState::Unchanged;
+    };
+    let scene = || severe(declined);
+    let open_again = |scene: Scene| {
+        let settled = scene.reconcile();
+        assert_eq!(surviving(&settled).len(), 1);
+        let ThreadChange::Answer { text, resolve: false } = change_of(&settled) else {
+            panic!("it is open: {:?}", settled.threads)
+        };
+        assert_eq!(text, texts::TAKEN_BACK);
+    };
+    let wont_fix = || {
+        scene()
+            .replied(AuthorRole::Member, "Won't fix.")
+            .replied(AuthorRole::Us, "Resolved.")
+    };
+    open_again(wont_fix().replied(AuthorRole::Member, "I take that back: this must be fixed."));
+    // The answer was deleted.
+    open_again(scene());
+    let settled = wont_fix().reconcile();
+    assert_eq!((surviving(&settled).len(), settled.accepted.len()), (0, 1));
+    assert_eq!(settled.remembered[0].before, Before::Declined);
+    let settled = wont_fix()
+        .replied(AuthorRole::Outsider, "I take that back.")
+        .reconcile();
+    assert_eq!(surviving(&settled).len(), 0);
+    let mut fixed = scene();
+    fixed.earlier[0].anchor = AnchorState::Changed;
+    assert_eq!(surviving(&fixed.reconcile()).len(), 0, "its code is gone");
+}
+
+#[test]
+fn who_has_accepted_a_warning_has_not_accepted_a_critical_finding() {
+    let raised = |state| {
+        let scene = severe(|finding| {
+            finding.raised = true;
+            finding.state = state;
+        });
+        let scene = scene.replied(AuthorRole::Member, "Won't fix.");
+        scene.replied(AuthorRole::Us, "It is a critical finding now, so it is open again.")
+    };
+    assert_eq!(surviving(&raised(ThreadState::Open).reconcile()).len(), 1);
+    let again = raised(ThreadState::Open).replied(AuthorRole::Member, "Won't fix.");
+    assert_eq!(surviving(&again.reconcile()).len(), 0);
+    assert_eq!(
+        surviving(&raised(ThreadState::ResolvedByUs).reconcile()).len(),
+        0,
+        "it was settled again"
+    );
+}
+
 /// A finding that is not the author's to settle.
 fn severe(change: impl FnOnce(&mut ExistingFinding)) -> Scene {
     let mut scene = scene();

@@ -42,6 +42,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         code: String::new(),
         before: Before::Posted,
         stood: true,
+        raised: false,
         author_may_settle: true,
         language: None,
     }

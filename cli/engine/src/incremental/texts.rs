@@ -42,13 +42,21 @@ pub(super) fn not_fixed_elsewhere(fault: Option<String>) -> String {
 
 /// What is said in a settled thread whose problem has become worse.
 pub(super) fn worse(before: Severity, now: Severity, head_sha: &str) -> String {
+    let now = if now == before {
+        "a danger to production".to_owned()
+    } else {
+        article(now)
+    };
     format!(
-        "This was settled as {}. With {} it is {}, so it is open again.",
+        "This was settled as {}. With {} it is {now}, so it is open again.",
         article(before),
         short(head_sha),
-        article(now)
     )
 }
+
+/// What is said in a thread that was settled by an answer which was deleted, edited or followed by another one.
+pub(super) const TAKEN_BACK: &str =
+    "The answer that settled this is not the last word any more, and the code is still there, so it is open again.";
 
 /// What is said in a thread whose problem had been fixed.
 pub(super) fn back(head_sha: &str) -> String {

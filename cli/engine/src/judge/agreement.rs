@@ -10,10 +10,10 @@ use crate::{
     review::{JudgedFinding, RemovedBy},
 };
 
-/// Returns whether both are reports of one problem by what they say of themselves: its identity, or its kind and its
-/// file.
+/// Returns whether both are reports of one problem by what they say of themselves: its kind and its lines. The same kind of problem in
+/// other lines, on equal code too, is a problem of its own.
 pub(super) fn is_same_claim(one: &Finding, other: &Finding) -> bool {
-    one.fingerprint == other.fingerprint || (one.category == other.category && one.file == other.file)
+    one.category == other.category && one.file == other.file && overlap(one, other)
 }
 
 /// Merges a group into the best proved of it, which takes over who found it, the worst severity and the most confidence.
@@ -73,9 +73,12 @@ pub(super) fn merge_identical(judged: &mut [JudgedFinding]) {
 }
 
 fn is_same_place(one: &Finding, other: &Finding) -> bool {
-    let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line);
-    let overlap = one.line <= end(other) && other.line <= end(one);
-    one.fingerprint == other.fingerprint && overlap && claims_agree(&one.claim, &other.claim)
+    one.fingerprint == other.fingerprint && overlap(one, other) && claims_agree(&one.claim, &other.claim)
+}
+
+fn overlap(one: &Finding, other: &Finding) -> bool {
+    let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line).max(finding.line);
+    one.line <= end(other) && other.line <= end(one)
 }
 
 /// Merges what the coordinator has not decided on into its repeats that stand. What it has decided stays as it is.

@@ -74,7 +74,8 @@ fn word(text: &str) -> Option<BreakGlassWord> {
         let words: Option<Vec<_>> = block.lines.iter().map(|line| word_of(&line.text)).collect();
         words?.pop()
     };
-    own.plain_paragraphs().filter_map(last_of).last()
+    let said = own.unquoted_blocks().filter(|block| block.is_plain_paragraph());
+    said.filter_map(last_of).last()
 }
 
 /// The word that a line consists of.

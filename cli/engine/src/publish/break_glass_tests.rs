@@ -44,6 +44,16 @@ fn only_a_paragraph_of_the_writers_own_counts() {
         ("break glass\n\n> break glass off", Some(BreakGlassWord::On)),
         ("Nobody may write\nbreak glass\nhere.", None),
         ("I do not say\nbreak glass", None),
+        ("“I would say\n\nbreak glass\n\nhere” said Bob", None),
+        ("\"I would say\n\nbreak glass\n\nhere\" said Bob", None),
+        ("„Ich sage\n\nbreak glass\n\nhier“", None),
+        ("«One\n\n«two\n\nbreak glass\n\nthree»", None),
+        ("»One\n\nbreak glass\n\ntwo«", None),
+        ("Bob says “no\n- \"list\"\n\nbreak glass\n\n”", None),
+        (
+            "She said “stop”, „halt“, «non», \"no\".\n\nbreak glass",
+            Some(BreakGlassWord::On),
+        ),
         ("break glass\nis what nobody should write", None),
         ("break glass\nbreak glass off\nis how it ends", None),
         (

@@ -56,7 +56,10 @@ pub(crate) fn without_markers(text: &str) -> String {
         rest = marker.split_once("-->").map_or("", |(_, after)| after);
     }
     kept.push_str(rest);
-    kept.trim().to_owned()
+    // The first line keeps its indentation: by it, Markdown tells code from words.
+    let blank = kept.len() - kept.trim_start().len();
+    let begin = kept[..blank].rfind('\n').map_or(0, |at| at + 1);
+    kept[begin..].trim_end().to_owned()
 }
 
 /// A secret for markers, made from another one that is as stable: a provider's key. Nothing of that key can be found out from what

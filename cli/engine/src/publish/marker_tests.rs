@@ -151,7 +151,8 @@ fn a_marker_counts_at_the_end_of_a_note_only() {
 fn our_hidden_comments_are_taken_out() {
     for (text, kept) in [
         ("Text.\n\n<!-- conclave:finding:abc -->", "Text."),
-        ("<!-- conclave:a --> b <!-- conclave:c -->d", "b d"),
+        ("<!-- conclave:a --> b <!-- conclave:c -->d", " b d"),
+        ("\n  \n    an indented line is code\n", "    an indented line is code"),
         ("<!-- of somebody else -->", "<!-- of somebody else -->"),
         ("cut <!-- conclave:ledger:abc", "cut"),
         ("", ""),

@@ -114,7 +114,7 @@ impl CarryOver {
     pub fn left_open<'f>(&mut self, findings: impl IntoIterator<Item = (&'f Fingerprint, bool)>) {
         for (fingerprint, is_fixed) in findings {
             for entry in &mut self.findings {
-                if entry.fingerprint == *fingerprint && entry.before == Before::Resolved {
+                if entry.fingerprint == *fingerprint && matches!(entry.before, Before::Resolved | Before::Declined) {
                     entry.before = if is_fixed { Before::Fixed } else { Before::Posted };
                 }
             }

@@ -31,6 +31,8 @@ pub struct ExistingFinding {
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
+    /// Whether it has become worse than its thread said first. Set when the findings are assessed.
+    pub raised: bool,
     /// Whether the author of the merge request may settle it, by the settings of the target branch. Set when
     /// the findings are assessed.
     pub author_may_settle: bool,
@@ -51,6 +53,8 @@ pub enum Before {
     Fixed,
     /// We resolved its thread.
     Resolved,
+    /// We resolved its thread on a person's word, and its code is there.
+    Declined,
     /// We had resolved its thread, and a person opened it again: from then on it is that person's to resolve.
     Reopened,
 }

@@ -6,11 +6,12 @@
 //! counts as quoted: asking again costs a comment, acting on somebody else's words costs a wrong approval.
 
 mod html;
+mod quotation;
 mod quotes;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use self::html::OpenTags;
+use self::{html::OpenTags, quotation::OpenQuotation};
 
 /// Stands for code, a picture, a link or a formula, so that what surrounds it does not become one sentence without it.
 pub(crate) const LEFT_OUT: char = '\u{E000}';
@@ -70,10 +71,14 @@ impl OwnWords {
         reader.words
     }
 
-    /// The paragraphs at the top level that consist of nothing but plain text.
-    pub fn plain_paragraphs(&self) -> impl Iterator<Item = &OwnBlock> {
-        let is_plain = |block: &&OwnBlock| block.paragraph && block.lines.iter().all(|line| !line.marked_up);
-        self.blocks.iter().filter(is_plain)
+    /// The blocks that begin outside of quotation marks: a quotation may go over several paragraphs.
+    pub fn unquoted_blocks(&self) -> impl Iterator<Item = &OwnBlock> {
+        let mut open = OpenQuotation::default();
+        self.blocks.iter().filter(move |block| {
+            let is_quoted = open.is_open();
+            block.lines.iter().for_each(|line| open.read(&line.text));
+            !is_quoted
+        })
     }
 
     /// The lines that consist of nothing but plain text, in paragraphs at the top level.
@@ -88,6 +93,11 @@ impl OwnWords {
 }
 
 impl OwnBlock {
+    /// Whether it is a paragraph at the top level that consists of nothing but plain text.
+    pub fn is_plain_paragraph(&self) -> bool {
+        self.paragraph && self.lines.iter().all(|line| !line.marked_up)
+    }
+
     fn is_blank(&self) -> bool {
         self.lines.iter().all(|line| line.text.trim().is_empty())
     }

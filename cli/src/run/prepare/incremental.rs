@@ -10,6 +10,7 @@ use conclave_engine::{
     },
     pipeline::Prior,
     review::{Comment, PatchId, Plan, ReviewSubject},
+    rules::RuleBook,
     session::CoordinatorMailbox,
 };
 use conclave_git::{Blob, Repository};
@@ -36,7 +37,8 @@ pub(crate) async fn prepare(
     // Who cannot run does not make a review of what others have reviewed.
     let panel = plan.members.iter().filter(|member| member.route.is_ok());
     let panel: Vec<ReviewerName> = panel.map(|member| member.name.clone()).collect();
-    narrow_down(job, diff, &panel, instructions, words, spool).await
+    let rules = &plan.rules.book;
+    narrow_down(job, diff, &panel, instructions, (words, rules), spool).await
 }
 
 /// The same for this panel.
@@ -45,12 +47,12 @@ async fn narrow_down(
     diff: &mut FilteredDiff,
     panel: &[ReviewerName],
     instructions: &Instructions,
-    words: WhoseWords,
+    (words, rules): (WhoseWords, &RuleBook),
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     let texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
-    job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words);
+    job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
     follow(&job.repository, &mut job.subject, diff).await?;
 
     let patches = identities(&diff.files, instructions, spool)?;

@@ -8,7 +8,7 @@ use crate::{
         authority::{argument, decision, unanswered},
         texts,
     },
-    review::{Before, ExistingFinding, JudgedFinding, ThreadChange, ThreadState},
+    review::{AnchorState, Before, ExistingFinding, JudgedFinding, ThreadChange, ThreadState},
 };
 
 /// What becomes of an earlier finding.
@@ -34,6 +34,8 @@ pub(super) enum Outcome {
     Worse,
     /// It had been fixed, and is back.
     Back,
+    /// It had been settled by a person's word, and that word is not the last one any more.
+    TakenBack,
 }
 
 impl Outcome {
@@ -88,6 +90,9 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         ThreadState::ResolvedByUs => {
             return match intent {
                 Some(ReplyIntent::Declines | ReplyIntent::Acknowledges | ReplyIntent::Disagrees) => settled,
+                _ if finding.before == Before::Declined && finding.record.is_serious() && is_there(finding) => {
+                    Outcome::TakenBack
+                }
                 _ if seen.again => Outcome::Back,
                 _ => Outcome::Closed,
             };
@@ -123,6 +128,11 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
+}
+
+/// Whether the code of the finding is still there, as far as anyone knows.
+fn is_there(finding: &ExistingFinding) -> bool {
+    finding.anchor != AnchorState::Changed
 }
 
 /// Returns whether somebody has tried to settle the finding whose word is not enough for that.
@@ -175,6 +185,10 @@ pub(super) fn change(
         },
         Outcome::Back => ThreadChange::Answer {
             text: texts::back(head_sha),
+            resolve: false,
+        },
+        Outcome::TakenBack => ThreadChange::Answer {
+            text: texts::TAKEN_BACK.to_owned(),
             resolve: false,
         },
         Outcome::Stands if lacks_right(finding) => {

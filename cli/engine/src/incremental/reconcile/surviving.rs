@@ -153,10 +153,20 @@ pub(super) fn repeats(
 }
 
 /// Returns whether the judge's word that a new finding repeats this earlier one would hide something: one of both is
-/// serious, and they are of different kinds, so that the end or the severity of one would become the other's.
+/// serious, and they are of different kinds or stand on different code, so that the end or the severity of one would become the
+/// other's. Where the earlier one's code is gone, it may be what the new one is about.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let is_serious = entry.weighs() || finding.record.is_serious();
-    is_serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
+    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
+    let is_another = || !is_same_kind(finding, entry) || (stands && !overlap(finding, entry));
+    is_serious && entry.finding.fingerprint != finding.record.fingerprint && is_another()
+}
+
+fn overlap(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
+    let before = lines(finding.record.line, finding.record.end_line);
+    let now = lines(entry.finding.line, entry.finding.end_line);
+    before.start() <= now.end() && now.start() <= before.end()
 }
 
 /// Returns whether code, not only the judge's word, says that the new finding repeats the earlier one: [`identify`] has given
@@ -173,10 +183,7 @@ pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) ->
         ThreadState::ResolvedByAuthor => !finding.author_may_settle,
         ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
     };
-    let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
-    let before = lines(finding.record.line, finding.record.end_line);
-    let now = lines(entry.finding.line, entry.finding.end_line);
     // On the same code they are two, or they would have one fingerprint.
     let is_other_quote = !is_same_code(finding, entry);
-    live && is_other_quote && is_same_kind(finding, entry) && before.start() <= now.end() && now.start() <= before.end()
+    live && is_other_quote && is_same_kind(finding, entry) && overlap(finding, entry)
 }

@@ -87,8 +87,7 @@ pub(super) fn is_digit(character: char) -> bool {
 /// Returns whether the text behind a bracket is a kind and its colon, as in `[vulnerability:1]`, or a table of
 /// contents.
 fn names_a_kind(text: &str) -> bool {
-    let behind =
-        text.trim_start_matches(|character: char| is_word(character) || character == '-');
+    let behind = text.trim_start_matches(|character: char| is_word(character) || character == '-');
     (behind.len() < text.len() && behind.starts_with(':')) || begins_with(text, "toc]") || begins_with(text, "_toc_")
 }
 
