@@ -1,4 +1,4 @@
-//! What an author writes to act in the job that reviews it: workflow commands in the log, outputs, the job's environment.
+//! Texts by which an author would act in the job that reviews them: workflow commands in the log, outputs, the environment of later steps.
 
 use conclave_fake_github::workflow_commands;
 
