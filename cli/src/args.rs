@@ -29,7 +29,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::env::Environment;
 
-/// Code review of merge requests by a panel of AI reviewers and a judge
+/// Code review of merge and pull requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version = VERSION, max_term_width = 100, long_about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -65,7 +65,7 @@ fn without_empty(command: clap::Command, environment: &Environment) -> clap::Com
     command.mut_subcommands(|below| without_empty(below, environment))
 }
 
-const ABOUT: &str = "Code review of merge requests by a panel of AI reviewers and a judge.
+const ABOUT: &str = "Code review of merge and pull requests by a panel of AI reviewers and a judge.
 
 The reviewers are sessions of OpenCode that can only read. What they find is checked against the code, judged, and \
 turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or \

@@ -16,7 +16,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::support::{AgentRuntime, Outcome, crowd, provider, repository_root};
+use crate::support::{AgentRuntime, Outcome, crowd, foreign_words, provider, repository_root};
 use scenes::Scene;
 
 /// One row of the table.
@@ -132,6 +132,8 @@ fn compare(row: &Row, shown: &Shown, outcome: &Outcome) {
         assert!(notes[0].contains("Inconclusive"), "the note says so\n{all}");
     }
     assert_eq!(shown.violations, "[]", "{all}");
+    let is_github = row.name.starts_with("github_");
+    assert_eq!(foreign_words(is_github, &all), Vec::<String>::new(), "{all}");
 }
 
 macro_rules! failures {

@@ -212,7 +212,7 @@ async fn the_note_remembers_what_the_reviews_of_a_merge_request_have_cost() {
     assert_eq!(second["verdict"], first["verdict"]);
     assert_eq!(second["verdict"], "significant_concerns");
     let partial = second["partial"].as_str().expect("it says so");
-    assert!(partial.contains("for the merge request is spent"), "{partial}");
+    assert!(partial.contains("for all reviews of the change is spent"), "{partial}");
     assert_eq!(
         spent(&note()),
         after_first,

@@ -356,7 +356,7 @@ async fn a_diff_larger_than_a_window_is_cut_named_and_not_approved() {
     let kept = large.lines().filter(|patched| patched.starts_with("+value")).count() as u64;
     assert_eq!(kept + left_out, 50_000);
     assert!(large.ends_with(&format!(
-        "# {left_out} lines of this patch are left out: the merge request is larger than a reviewer can read\n"
+        "# {left_out} lines of this patch are left out: the change is larger than a reviewer can read\n"
     )));
     for (name, text) in [
         ("index", outcome.record("shared-mr-context.txt")),

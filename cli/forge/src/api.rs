@@ -7,7 +7,7 @@
 //! | place | position with the SHAs of a version, `line_range` | `line` and `side` at the head, lines of GitHub's own hunks only |
 //! | summary | note of its own | issue comment; its numbers are not those of review comments, hence [`NotesApi::delete_summary`] beside [`NotesApi::delete_thread_note`] |
 //! | order of notes | their numbers | their times: two kinds of numbers |
-//! | resolve | `PUT` on the discussion | GraphQL, with `contents: write`; [`ApiErrorKind::Forbidden`](crate::ApiErrorKind) is one warning |
+//! | resolve | `PUT` on the discussion | GraphQL, with `contents: write`; where that is [`ApiErrorKind::Forbidden`](crate::ApiErrorKind), the note says what became of its finding and is minimized |
 //! | approve | for a SHA, refused for any other | review `APPROVE`; the head is read again after it, and the review dismissed if it moved |
 //! | approval's commit | the time of the approval and of the version | signed in the review's body: [`ApprovedCommit::Head`] |
 //! | take an approval back | `unapprove` | dismiss each that stands |
@@ -94,6 +94,12 @@ pub trait NotesApi: Debug + Send + Sync {
 
     /// Resolves a thread, or opens it again.
     async fn set_resolved(&self, thread: &str, resolved: bool) -> Result<(), ApiError>;
+
+    /// Edits the first note of a thread of ours.
+    async fn edit_thread_note(&self, note: u64, body: &str) -> Result<(), ApiError>;
+
+    /// Folds the first note of a thread of ours as one that is settled, or shows it again. Returns false where the forge folds nothing.
+    async fn set_minimized(&self, thread: &str, minimized: bool) -> Result<bool, ApiError>;
 
     /// Deletes the only note of a thread of ours, which may be gone already.
     async fn delete_thread_note(&self, note: u64) -> Result<(), ApiError>;

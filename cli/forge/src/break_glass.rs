@@ -72,7 +72,12 @@ impl Publisher {
             let url = change.subject.web_url.as_ref()?;
             Some(api.link(url, note))
         };
-        let text = skipped_text(glass, mode, link(glass.note).as_deref(), (traits.noun, traits.decider));
+        let text = skipped_text(
+            glass,
+            mode,
+            link(glass.note).as_deref(),
+            (traits.words.noun, traits.words.decider),
+        );
         let mut summary = Summary::new(
             &text,
             text_hash(&format!("break glass {}", glass.note)),

@@ -79,7 +79,7 @@ impl Change {
             .filter(|state| is_dismissed(state, &version.head))
             .map(|_| dismissal());
         let unknown = || {
-            let (forge, branch) = (api.traits().name, &target.branch);
+            let (forge, branch) = (api.traits().words.name, &target.branch);
             hold(format!(
                 "{forge} does not tell the newest commit of the target branch {branch}, so its newest settings are unknown."
             ))

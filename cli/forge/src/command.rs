@@ -120,7 +120,7 @@ impl Publisher {
     pub async fn asked(&self, note: u64) -> Result<Asked, ApiError> {
         let change = self.load_early().await?;
         let nothing = |reason: String| Ok(Asked::Nothing(reason));
-        let noun = self.api.traits().noun;
+        let noun = self.api.traits().words.noun;
         let notes = change.conversation.notes();
         let Some(found) = notes.into_iter().find(|found| found.id == note) else {
             return nothing(format!("the {noun} has no comment {note}; it may have been deleted"));
@@ -136,7 +136,7 @@ impl Publisher {
         }
         let mut roles = Roles::new(self.api.as_ref(), &change.bot, change.author, &change.conversation);
         let role = roles.of(user).await?;
-        let decider = self.api.traits().decider;
+        let decider = self.api.traits().words.decider;
         if !Command::Review.counts(role) {
             return nothing(format!("{} may not give commands: {decider} may", user.name));
         }

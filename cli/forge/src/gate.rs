@@ -115,8 +115,8 @@ impl Gate {
         }
     }
 
-    /// Begins a check run. If the newest on the commit is of an earlier run for the merge request, it is begun anew, so that there is one;
-    /// unless it has annotations.
+    /// Begins a check run. If the newest on the commit is of an earlier run for the merge request, it is begun anew, so that there is one
+    /// that does not show the earlier end while the review is under way; unless it has annotations, which would stay.
     async fn start_run(&self, head: &str) -> Result<u64, ApiError> {
         let own = self.api.number();
         let newest = self.newest(head).await?;
@@ -129,17 +129,20 @@ impl Gate {
             None => (None, Unpassed::new()),
         };
         let reference = self.reference(&others, true);
+        if let Some(run) = again {
+            match self.api.begin_again(run, &reference).await {
+                Ok(true) => return Ok(run),
+                // A forge may keep the end of what has ended.
+                Ok(false) => {}
+                // Another program has made it.
+                Err(error) if is_denied(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let state = GateState {
             reference: &reference,
             end: None,
         };
-        if let Some(run) = again {
-            match self.api.change_run(run, state).await {
-                // Another program has made it.
-                Err(error) if is_denied(&error) => {}
-                changed => return changed.map(|()| run),
-            }
-        }
         self.create_run(head, state, last).await
     }
 

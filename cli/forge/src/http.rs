@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::{
-    ApiError, ApiErrorKind,
+    ApiError, ApiErrorKind, ForgeWords,
     rate_limit::{self, RateLimit},
 };
 
@@ -78,12 +78,10 @@ impl Default for ClientTimeouts {
 /// The ways in which forges differ over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpDialect {
-    /// The forge's name in texts.
-    pub forge: &'static str,
+    /// The forge's words in texts.
+    pub words: ForgeWords,
     /// Headers of every request, the token's among them, marked as sensitive.
     pub headers: HeaderMap,
-    /// The forge's word for a merge request.
-    pub noun: &'static str,
     /// Reads a refusal: what was asked, the status, the headers, and the body.
     pub refusal: fn(&str, StatusCode, &HeaderMap, &str) -> ApiError,
     /// Reads the wait that a failed request's headers ask for.
@@ -197,7 +195,7 @@ impl HttpClient {
             }
             page = next;
             if page > MAX_PAGES {
-                let (forge, noun, rows) = (self.dialect.forge, self.dialect.noun, rows.len());
+                let (forge, noun, rows) = (self.dialect.words.name, self.dialect.words.noun, rows.len());
                 let text = format!(
                     "{forge} has more than {rows} rows to tell when asked to {what}; a {noun} that large is not reviewed"
                 );
@@ -291,7 +289,7 @@ impl HttpClient {
             if self.time_left().is_some_and(|left| left < wait) {
                 return Err(error.adding("the job ends before it may be asked again"));
             }
-            tracing::warn!(%error, ?wait, forge = self.dialect.forge, "asking the forge again");
+            tracing::warn!(%error, ?wait, forge = self.dialect.words.name, "asking the forge again");
             if error.kind == ApiErrorKind::RateLimited {
                 // The limit is for all requests of the token, so those that run beside this one wait, too.
                 self.rate_limit.hold(wait);
@@ -309,7 +307,7 @@ impl HttpClient {
         url: &str,
         body: Option<&Value>,
     ) -> Result<Answer, (ApiError, Option<Duration>)> {
-        let forge = self.dialect.forge;
+        let forge = self.dialect.words.name;
         let broken = |error: reqwest::Error| {
             let host = Url::parse(url).ok();
             let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -361,7 +359,7 @@ impl HttpClient {
     }
 
     fn read<T: DeserializeOwned>(&self, what: &str, body: &str) -> Result<T, ApiError> {
-        serde_json::from_str(body).map_err(|error| ApiError::garbage(self.dialect.forge, what, &error))
+        serde_json::from_str(body).map_err(|error| ApiError::garbage(self.dialect.words.name, what, &error))
     }
 }
 

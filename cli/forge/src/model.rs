@@ -17,15 +17,26 @@ pub struct Target {
     pub tip: Option<String>,
 }
 
-/// The words and limits of a forge.
+/// The words of a forge, in everything that a person reads. Each plugin has its own, and they are handed down from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ForgeTraits {
+pub struct ForgeWords {
     /// Its name, as in `GitLab`.
     pub name: &'static str,
     /// Its word for a merge request.
     pub noun: &'static str,
+    /// Its word for a project.
+    pub project: &'static str,
     /// The people who may decide, as in `a person with the role Developer`.
     pub decider: &'static str,
+    /// The settings with which a job has the whole history, as an order.
+    pub whole_history: &'static str,
+}
+
+/// The words and limits of a forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForgeTraits {
+    /// Its words.
+    pub words: ForgeWords,
     /// The form of notes.
     pub form: NoteForm,
     /// Threads that are opened at once.

@@ -30,7 +30,8 @@ use conclave_engine::{
 impl Forge for Publisher {
     async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError> {
         let change = self.change();
-        let change = change.ok_or_else(|| ForgeError(format!("the {} was never loaded", self.api.traits().noun)))?;
+        let change =
+            change.ok_or_else(|| ForgeError(format!("the {} was never loaded", self.api.traits().words.noun)))?;
         let outcome = self.post(&change, publication).await;
         outcome.map_err(|error| {
             let is_denied = matches!(error.kind, ApiErrorKind::Forbidden | ApiErrorKind::Scope);

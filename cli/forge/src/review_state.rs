@@ -83,7 +83,7 @@ impl Run<'_> {
                 self.withdraw_approval().await?;
             }
             if self.wanted != ReviewState::None {
-                let noun = self.publisher.api.traits().noun;
+                let noun = self.publisher.api.traits().words.noun;
                 let warning = format!("{}: the {noun} is {} by now", self.not(), now.lifecycle.word());
                 self.notes.warnings.push(warning);
             }
@@ -330,11 +330,11 @@ impl Run<'_> {
     }
 
     fn not_what_was_asked(&self, approved: bool) -> String {
-        let traits = self.publisher.api.traits();
+        let words = self.publisher.api.traits().words;
         format!(
             "{} shows the {} as {} by the bot, which is not what was asked",
-            traits.name,
-            traits.noun,
+            words.name,
+            words.noun,
             if approved { "approved" } else { "not approved" }
         )
     }

@@ -37,7 +37,7 @@ impl Watched<'_> {
         let branch = &self.target.branch;
         let tip = api.branch_tip(branch, self.base).await?;
         let (Some(tip), Some(earlier)) = (&tip, &self.target.tip) else {
-            let forge = api.traits().name;
+            let forge = api.traits().words.name;
             return Ok(Some(hold(format!(
                 "{forge} does not tell the newest commit of {branch}, so its newest settings are unknown."
             ))));

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
-    publish::{BotIdentity, ThreadStep, ThreadSteps, plan_thread_changes},
+    publish::{BotIdentity, NoteEdit, ThreadStep, ThreadSteps, plan_thread_changes},
     review::{Review, ThreadChange},
     untrusted::escape,
 };
 
 use crate::{
-    ApiError, Change, ForgeApi, MergeRequestState,
+    ApiError, ApiErrorKind, Change, ForgeApi, MergeRequestState,
     conversation::{Attempts, LiveConversation},
 };
 
@@ -70,11 +70,44 @@ async fn change(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, steps: &[Th
     for step in steps {
         match step {
             ThreadStep::Reopen => api.set_resolved(thread, false).await?,
-            ThreadStep::Resolve => api.set_resolved(thread, true).await?,
+            ThreadStep::Resolve(edit) => match api.set_resolved(thread, true).await {
+                Err(error) if error.kind == ApiErrorKind::Forbidden => {
+                    return Err(error.adding(&settle(api, thread, edit).await));
+                }
+                resolved => resolved?,
+            },
+            ThreadStep::Unsettle(edit) => {
+                // The text last: as long as it says that it is settled, the next run tries again. A missing right will be missing then, too.
+                let shown = api.set_minimized(thread, false).await;
+                if !matches!(&shown, Err(error) if error.kind != ApiErrorKind::Forbidden) {
+                    edit_note(api, edit).await?;
+                }
+                shown?;
+            }
             ThreadStep::Reply(body) => reply(api, bot, thread, body).await?,
         }
     }
     Ok(())
+}
+
+/// Says in the first note of a thread that may not be resolved what became of its finding. Returns how far that went, in words.
+async fn settle(api: &dyn ForgeApi, thread: &str, edit: &NoteEdit) -> String {
+    if let Err(error) = edit_note(api, edit).await {
+        return format!("nor can the bot's comment in it say that it is settled: {error}");
+    }
+    let says = "the bot's comment in it says that it is settled";
+    match api.set_minimized(thread, true).await {
+        Ok(true) => format!("{says}, and is minimized"),
+        Ok(false) => says.to_owned(),
+        Err(error) => format!("{says}, and is not minimized: {error}"),
+    }
+}
+
+async fn edit_note(api: &dyn ForgeApi, edit: &NoteEdit) -> Result<(), ApiError> {
+    match &edit.text {
+        Some(text) => api.edit_thread_note(edit.note, text).await,
+        None => Ok(()),
+    }
 }
 
 async fn reply(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, body: &str) -> Result<(), ApiError> {

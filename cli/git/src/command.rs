@@ -63,11 +63,9 @@ pub enum GitError {
         /// The remedy, beginning with `.`, or nothing.
         hint: String,
     },
-    /// A commit that has to be here, and the reason why it could not be fetched.
-    #[error(
-        "the commit {0} of the merge request is not in this checkout, and {1}. Set `GIT_DEPTH: 0` for the job, so that it has the whole history, and `GIT_STRATEGY: fetch` or `clone`, so that it has a checkout"
-    )]
-    MissingCommit(String, String),
+    /// A commit that has to be here, the reason why it could not be fetched, and the remedy.
+    #[error("the commit {0} of the change is not in this checkout, and {1}. {2}")]
+    MissingCommit(String, String, &'static str),
     /// A repository of another user above the directory that was named.
     #[error(
         "the repository that {0} is in belongs to another user, whose configuration git would act on. If you trust it, name its \

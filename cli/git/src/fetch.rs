@@ -73,6 +73,8 @@ pub struct FetchSettings {
     pub proxies: Vec<(String, String)>,
     /// Maximum time for one commit from one remote.
     pub max_time: Duration,
+    /// The settings with which the commits would be in the checkout, as an order.
+    pub remedy: &'static str,
 }
 
 impl Repository {
@@ -126,7 +128,7 @@ pub async fn with_commits(
         None => "the remote does not have it".to_owned(),
     };
     let commit = missing.first().copied().unwrap_or_default();
-    Err(GitError::MissingCommit(commit.to_owned(), reason))
+    Err(GitError::MissingCommit(commit.to_owned(), reason, settings.remedy))
 }
 
 async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&'w str> {

@@ -71,6 +71,7 @@ fn settings(urls: &[&str]) -> FetchSettings {
         ca_file: None,
         proxies: Vec::new(),
         max_time: Duration::from_mins(1),
+        remedy: "Set `GIT_DEPTH: 0` for the job, and `GIT_STRATEGY: fetch`",
     }
 }
 

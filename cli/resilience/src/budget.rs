@@ -50,7 +50,7 @@ impl fmt::Display for Line {
             Self::RunUsd(limit) => write!(formatter, "${limit} for the run"),
             Self::RunTokens(limit) => write!(formatter, "{limit} tokens for the run"),
             Self::RunCalls(limit) => write!(formatter, "{limit} model calls for the run"),
-            Self::MergeRequestUsd(limit) => write!(formatter, "${limit} for the merge request"),
+            Self::MergeRequestUsd(limit) => write!(formatter, "${limit} for all reviews of the change"),
         }
     }
 }

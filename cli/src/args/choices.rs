@@ -111,7 +111,7 @@ pub(crate) const BREAK_GLASS: Choices<BreakGlassPolicy> = &[
     (
         "not-author",
         BreakGlassPolicy::NotAuthor,
-        "Only that of developers who neither opened the merge request nor committed to it",
+        "Only that of developers who neither opened the change nor committed to it",
     ),
     ("off", BreakGlassPolicy::Off, "No comment skips it"),
 ];

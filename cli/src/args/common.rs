@@ -56,7 +56,7 @@ pub(crate) struct CommonArguments {
         env = "CONCLAVE_REQUIRE_SANDBOX"
     )]
     pub(crate) require_sandbox: Option<SandboxLevel>,
-    /// Do not use what the tracker remembers of the project's earlier merge requests
+    /// Do not use what the tracker remembers of the project's earlier changes
     #[arg(long, env = "CONCLAVE_NO_MEMORY")]
     pub(crate) no_memory: bool,
     /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets

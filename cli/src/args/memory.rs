@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 
 use super::config::ShownArguments;
 
-const AFTER_HELP: &str = "The tracker's address is in CONCLAVE_TRACKER_URL. `show` takes the token of a job (CONCLAVE_TRACKER_TOKEN);
+const AFTER_HELP: &str =
+    "The tracker's address is in CONCLAVE_TRACKER_URL. `show` takes the token of a job (CONCLAVE_TRACKER_TOKEN);
 `clear` needs one of the Worker's OPERATOR_TOKENS, in CONCLAVE_TRACKER_OPERATOR_TOKEN.
 
-Reviews leave out what people of a project have turned down in two merge requests, and point reviewers to files with many
+Reviews leave out what people of a project have turned down in two changes, and point reviewers to files with many
 fixes. `memory = false` under `[review]` in .conclave.toml, or --no-memory, switches both off.
 
 Exit codes: 0 done; 2 bad usage, or refused; 3 the tracker failed.";

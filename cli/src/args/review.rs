@@ -43,7 +43,7 @@ pub(crate) struct ReviewArguments {
     /// Print the review, post nothing
     #[arg(long, env = "CONCLAVE_DRY_RUN")]
     pub(crate) dry_run: bool,
-    /// Review nothing: print what `conclave plan` prints, for this merge request
+    /// Review nothing: print what `conclave plan` prints, for this change
     #[arg(long, env = "CONCLAVE_ESTIMATE")]
     pub(crate) estimate: bool,
     /// The address of the merge request or pull request, as in the browser (--pr is the same); by default that of the job
@@ -52,7 +52,7 @@ pub(crate) struct ReviewArguments {
     /// With --mr: a directory in a clone of the project, or in no repository at all; by default the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
-    /// What the verdict may do on the merge request; by default what `.conclave.toml` says, else `approve`, and on GitHub `comment`
+    /// What the bot may do besides commenting; by default what `.conclave.toml` says, else `approve`, and on GitHub `comment`
     #[arg(long, value_parser = one_of(MODES), env = "CONCLAVE_MODE")]
     pub(crate) mode: Option<ReviewMode>,
     /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
@@ -62,7 +62,7 @@ pub(crate) struct ReviewArguments {
     /// that of developers without a part in the change, or nobody's
     #[arg(long, value_parser = one_of(BREAK_GLASS), default_value = "developers", env = "CONCLAVE_BREAK_GLASS")]
     pub(crate) break_glass: BreakGlassPolicy,
-    /// Review everything, also what an earlier review of the merge request has looked at
+    /// Review everything, also what an earlier review of the change has looked at
     #[arg(long, env = "CONCLAVE_FULL")]
     pub(crate) full: bool,
     /// In a job of a comment: carry out only what needs no review (`explain`, `dismiss`), and hand any other command on to the next job

@@ -9,7 +9,7 @@ use std::{path::PathBuf, time::Duration};
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use conclave_engine::review::ReviewMode;
-use conclave_forge::{ApiError, Publisher};
+use conclave_forge::{ApiError, ForgeWords, Publisher};
 use conclave_plugin_github::{GitHub, GitHubSettings, PullRequestAddress};
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -37,11 +37,11 @@ impl ForgeSettings {
         }
     }
 
-    /// The forge's word for a merge request.
-    pub(crate) const fn noun(&self) -> &'static str {
+    /// The forge's words in texts.
+    pub(crate) const fn words(&self) -> ForgeWords {
         match self {
-            Self::GitLab(_) => "merge request",
-            Self::GitHub(_) => "pull request",
+            Self::GitLab(_) => conclave_plugin_gitlab::WORDS,
+            Self::GitHub(_) => conclave_plugin_github::WORDS,
         }
     }
 

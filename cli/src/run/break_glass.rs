@@ -104,13 +104,15 @@ impl Broken {
             BreakGlassBy::NotAuthor => {
                 let other = request.publisher.break_glass(BreakGlassPolicy::NotAuthor).await?;
                 if other.is_none() {
+                    let words = request.pipeline.forge.words();
                     context.output.note(&format!(
                         "`break glass` by {} (note {}) does not count: who opened the {} or committed to it cannot skip \
-                         its review. Another member who may push to the project can, or set `[break_glass] by = \"developers\"` on the \
+                         its review. Another member who may push to the {} can, or set `[break_glass] by = \"developers\"` on the \
                          target branch",
                         glass.user,
                         glass.note,
-                        request.pipeline.forge.noun()
+                        words.noun,
+                        words.project
                     ));
                 }
                 other
@@ -147,7 +149,7 @@ impl Broken {
             "Break glass: {} has said so in note {}. The {} is not reviewed.",
             glass.user,
             glass.note,
-            request.pipeline.forge.noun()
+            request.pipeline.forge.words().noun
         ));
         if !post {
             return Ok(());

@@ -449,3 +449,7 @@ fn annotation(entry: &JudgedFinding) -> Annotation {
         message: finding.claim.clone(),
     }
 }
+
+#[cfg(test)]
+#[path = "workflow_tests.rs"]
+mod tests;

@@ -219,7 +219,7 @@ fn check_one(
         None if path == CONTEXT_FILE || is_poor => false,
         None => {
             return Err(Refusal::Hallucinated(format!(
-                "{} is not changed by this merge request",
+                "{} is not part of this change",
                 shorten(&path)
             )));
         }

@@ -106,7 +106,7 @@ fn invented_code_and_untouched_files_are_dropped_and_counted() {
     let elsewhere = checked("<file>src/other.py</file><line>4</line><evidence>return value</evidence>");
     assert_eq!(
         elsewhere.hallucinated[0].reason,
-        "src/other.py is not changed by this merge request"
+        "src/other.py is not part of this change"
     );
 }
 

@@ -27,7 +27,7 @@ pub fn hot_spots<'p>(memory: &RepositoryMemory, changed: impl IntoIterator<Item 
         return None;
     }
     let mut text = String::from(
-        "Changed files in which findings of earlier merge requests were fixed, and of which kinds. Look twice there; it is not a \
+        "Changed files in which findings of earlier changes were fixed, and of which kinds. Look twice there; it is not a \
          finding by itself.",
     );
     let line = |text: &str| Untrusted::from(text).sanitized_line();

@@ -21,6 +21,6 @@ pub(super) fn suppressed(number: usize) -> String {
 pub(super) fn stands_at(place: &str) -> String {
     format!(
         "people of this repository have turned down the same as the finding on {place} before. It stands: what is critical or a \
-         danger to production takes a member's decision in this merge request"
+         danger to production takes a member's decision on this change"
     )
 }

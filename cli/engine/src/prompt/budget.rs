@@ -28,7 +28,7 @@ pub fn window_warning(model: &str, window: u64, message: u64) -> Option<String> 
     (tokens > window / COMFORTABLE_SHARE).then(|| {
         format!(
             "the coordinator's message is about {tokens} tokens, more than half of the context window of {model} \
-             ({window}): its judgement may suffer; split the merge request if you can"
+             ({window}): its judgement may suffer; split the change if you can"
         )
     })
 }
@@ -163,7 +163,7 @@ pub fn cut(patch: impl io::BufRead, hunks: u64) -> io::Result<CutPatch> {
             kept.bytes.push(b'\n');
         }
         let note = format!(
-            "# {} lines of this patch are left out: the merge request is larger than a reviewer can read\n",
+            "# {} lines of this patch are left out: the change is larger than a reviewer can read\n",
             kept.lines_left_out
         );
         kept.bytes.extend_from_slice(note.as_bytes());

@@ -111,7 +111,7 @@ fn a_cut_patch_is_still_a_patch() {
     assert_eq!(cut_to(u64::MAX), (PATCH.to_owned(), 0));
 
     let note = |lines: u64| {
-        format!("# {lines} lines of this patch are left out: the merge request is larger than a reviewer can read\n")
+        format!("# {lines} lines of this patch are left out: the change is larger than a reviewer can read\n")
     };
     let head = "diff --git a/a.rs b/a.rs\nindex 1..2 100644\n--- a/a.rs\n+++ b/a.rs\n";
     assert_eq!(cut_to(0), (format!("{head}{}", note(8)), 8));

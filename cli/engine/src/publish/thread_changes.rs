@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{BotIdentity, Conversation, Thread};
+use super::{BotIdentity, Conversation, Note, Thread};
 use crate::{
     review::{FindingRecord, Review, ThreadAction, ThreadChange},
     untrusted::escape,
@@ -15,9 +15,23 @@ pub enum ThreadStep {
     Reopen,
     /// It is answered with this text.
     Reply(String),
-    /// It is resolved.
-    Resolve,
+    /// It is resolved. Where the forge does not allow that, its first note says what became of the finding.
+    Resolve(NoteEdit),
+    /// Its first note no longer says that the finding is settled.
+    Unsettle(NoteEdit),
 }
+
+/// An edit of a thread's first note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteEdit {
+    /// The note's number.
+    pub note: u64,
+    /// Its new text; none where it stays.
+    pub text: Option<String>,
+}
+
+/// The beginning of a note whose thread could not be resolved.
+const SETTLED: &str = "✅ **Settled: ";
 
 /// The steps for a thread; none where it is already as it should be.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,10 +66,17 @@ pub fn plan_thread_changes(
 ) -> ThreadChanges {
     let mut changes = ThreadChanges::default();
     for action in &review.threads {
+        let thread = now.find(&action.thread);
+        if let Some(edit) = thread.and_then(|thread| unsettled(bot, review, action, thread)) {
+            changes.steps.push(ThreadSteps {
+                thread: action.thread.clone(),
+                steps: vec![ThreadStep::Unsettle(edit)],
+            });
+        }
         if action.change == ThreadChange::Keep {
             continue;
         }
-        let Some(thread) = now.find(&action.thread) else {
+        let Some(thread) = thread else {
             changes.gone.insert(action.thread.clone());
             continue;
         };
@@ -124,10 +145,33 @@ fn steps(
         }
         steps.push(ThreadStep::Reply(body));
     }
-    if resolve && !thread.resolved {
-        steps.push(ThreadStep::Resolve);
+    if let Some(first) = thread.notes.first().filter(|_| resolve && !thread.resolved) {
+        steps.push(ThreadStep::Resolve(NoteEdit {
+            note: first.id,
+            text: settled(bot, action, first),
+        }));
     }
     steps
+}
+
+/// The text of our note that says what became of its finding; none where it says so already, or is not ours.
+fn settled(bot: &BotIdentity, action: &ThreadAction, first: &Note) -> Option<String> {
+    let is_ours = bot.finding(first).is_some() && !first.text.starts_with(SETTLED);
+    let how = action.change.settled_as().filter(|_| is_ours)?;
+    Some(format!("{SETTLED}{how}.**\n\n{}", first.text))
+}
+
+/// The text of our note that says of a finding that stands that it is settled, without that.
+fn unsettled(bot: &BotIdentity, review: &Review, action: &ThreadAction, thread: &Thread) -> Option<NoteEdit> {
+    let first = thread.notes.first().filter(|first| bot.finding(first).is_some())?;
+    let (_, text) = first.text.strip_prefix(SETTLED)?.split_once("\n\n")?;
+    let mut surviving = review.surviving();
+    surviving
+        .any(|entry| entry.finding.fingerprint == action.fingerprint)
+        .then(|| NoteEdit {
+            note: first.id,
+            text: Some(text.to_owned()),
+        })
 }
 
 /// Returns whether the last answer in the thread is ours and has this in it: then everything is said.

@@ -56,6 +56,16 @@ impl ThreadChange {
         matches!(self, Self::Resolve { why } if why.starts_with(FIXED_IN))
     }
 
+    /// The cause for which it resolves the thread, as in `fixed in …`; none where it does not.
+    pub fn settled_as(&self) -> Option<&str> {
+        match self {
+            Self::Keep | Self::Answer { resolve: false, .. } => None,
+            Self::Resolve { why } => Some(why),
+            Self::Answer { resolve: true, .. } => Some("withdrawn, as the last answer says"),
+            Self::FixedElsewhere { .. } => Some("dealt with at another place, which the last answer names"),
+        }
+    }
+
     /// Whether the thread is resolved by it.
     pub const fn resolves(&self) -> bool {
         matches!(

@@ -38,7 +38,7 @@ impl CoordinatorTool {
     pub const fn description(self) -> &'static str {
         match self {
             Self::SpawnReviewers => {
-                "Waits until all reviewers of this merge request are done and returns their findings as JSON. Takes no \
+                "Waits until all reviewers of this change are done and returns their findings as JSON. Takes no \
                  arguments. Calling it again returns the same findings."
             }
             Self::SubmitReview => "Submits the judged review. Call it once, at the end: with it the work is over.",

@@ -47,6 +47,9 @@ pub trait GateApi: Debug + Send + Sync {
     /// Makes a check run.
     async fn create_run(&self, head: &str, state: GateState<'_>) -> Result<u64, ApiError>;
 
+    /// Begins a check run again. Returns false if the forge has kept its end: then it does not tell that a run is at work.
+    async fn begin_again(&self, run: u64, reference: &str) -> Result<bool, ApiError>;
+
     /// Changes a check run. Its annotations are added.
     async fn change_run(&self, run: u64, state: GateState<'_>) -> Result<(), ApiError>;
 

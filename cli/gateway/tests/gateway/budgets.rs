@@ -74,7 +74,7 @@ async fn what_earlier_runs_of_the_merge_request_have_cost_counts() {
     .await;
     assert_eq!(rig.ask(OPUS_NEW, "x").await.message(), "conclave: run budget spent");
     assert!(rig.provider.requests().is_empty());
-    assert_eq!(told(&rig), [("$2 for the merge request".to_owned(), true)]);
+    assert_eq!(told(&rig), [("$2 for all reviews of the change".to_owned(), true)]);
 }
 
 #[tokio::test]

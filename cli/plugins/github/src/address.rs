@@ -3,10 +3,10 @@
 use conclave_forge::{AddressForm, ApiError};
 use url::Url;
 
-use crate::error::NOUN;
+use crate::error::WORDS;
 
 const FORM: AddressForm = AddressForm {
-    noun: NOUN,
+    noun: WORDS.noun,
     example: "https://github.com/owner/name/pull/7",
     with_user: "it holds a user or a password; the token is GITHUB_TOKEN",
 };

@@ -18,6 +18,9 @@ const MAX_TITLE: usize = 255;
 const MAX_SUMMARY: usize = 65_000;
 const MAX_MESSAGE: usize = 4_000;
 const MAX_STATUS: usize = 140;
+/// The words of a check whose review is under way.
+const RUNNING: &str = "The review is running";
+const RUNNING_SUMMARY: &str = "The verdict is here when it ends.";
 
 /// The names by which a check is known.
 #[derive(Debug, Clone)]
@@ -46,6 +49,8 @@ struct Listed {
 #[derive(Debug, Deserialize)]
 struct Run {
     id: u64,
+    #[serde(default)]
+    status: Option<String>,
     #[serde(default)]
     conclusion: Option<String>,
     #[serde(default)]
@@ -85,7 +90,11 @@ impl Checks {
             fields["details_url"] = json!(url);
         }
         match state.end {
-            None => fields["status"] = json!("in_progress"),
+            None => {
+                fields["status"] = json!("in_progress");
+                // What an earlier run has said of the commit must not stand beside it.
+                fields["output"] = json!({ "title": RUNNING, "summary": RUNNING_SUMMARY });
+            }
             Some(end) => {
                 fields["status"] = json!("completed");
                 fields["conclusion"] = json!(end.conclusion.word());
@@ -101,9 +110,27 @@ impl Checks {
     }
 
     async fn patch(&self, run: u64, body: &Value) -> Result<(), ApiError> {
-        let url = self.github.repository(&format!("/check-runs/{run}"));
         let http = &self.github.http;
-        http.put("complete its check", Method::PATCH, &url, body).await
+        http.put("complete its check", Method::PATCH, &self.run(run), body)
+            .await
+    }
+
+    /// The address of a run.
+    fn run(&self, run: u64) -> String {
+        self.github.repository(&format!("/check-runs/{run}"))
+    }
+}
+
+impl Run {
+    /// Returns whether it shows that a run is at work.
+    fn is_at_work(&self) -> bool {
+        self.conclusion.is_none() && self.status.as_deref() != Some("completed")
+    }
+
+    /// Returns whether it lets a merge happen.
+    fn passes(&self) -> bool {
+        let has_ended = self.status.as_deref() == Some("completed");
+        has_ended && matches!(self.conclusion.as_deref(), Some("success" | "neutral"))
     }
 }
 
@@ -147,8 +174,8 @@ impl GateApi for Checks {
             .await?;
         let runs = listed.check_runs.into_iter().map(|run| GateRun {
             id: run.id,
+            passed: run.passes(),
             reference: run.external_id.unwrap_or_default(),
-            passed: matches!(run.conclusion.as_deref(), Some("success" | "neutral")),
             annotated: run.output["annotations_count"].as_u64().unwrap_or_default() > 0,
         });
         Ok(runs.collect())
@@ -163,6 +190,15 @@ impl GateApi for Checks {
             .write("begin its check", Method::POST, &url, &body, Repeat::Never)
             .await?;
         Ok(run.id)
+    }
+
+    async fn begin_again(&self, run: u64, reference: &str) -> Result<bool, ApiError> {
+        let body = self.fields(GateState { reference, end: None });
+        let (url, http) = (self.run(run), &self.github.http);
+        let shown: Run = http
+            .write("begin its check again", Method::PATCH, &url, &body, Repeat::Safe)
+            .await?;
+        Ok(shown.is_at_work())
     }
 
     async fn change_run(&self, run: u64, state: GateState<'_>) -> Result<(), ApiError> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     GitHub,
     graphql::may_ask_rest,
-    memory::{Cursors, KnownThread, Memory},
+    memory::{Cursors, FirstComment, KnownThread, Memory},
     wire::{ACTOR, Actor, NoteKind, order, text},
 };
 
@@ -60,6 +60,20 @@ struct Post {
     is_minimized: bool,
     /// Of a review.
     state: Option<String>,
+    /// Of a comment in a thread.
+    id: Option<String>,
+    #[serde(default)]
+    viewer_can_minimize: bool,
+}
+
+impl Post {
+    fn as_first(&self) -> FirstComment {
+        FirstComment {
+            node: self.id.clone().unwrap_or_default(),
+            is_minimized: self.is_minimized,
+            may_minimize: self.viewer_can_minimize,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,7 +97,7 @@ fn fields(more: &str) -> String {
 }
 
 fn thread_fields(comments: &str) -> String {
-    let posts = fields("createdAt isMinimized");
+    let posts = fields("id createdAt isMinimized viewerCanMinimize");
     format!(
         "id isResolved resolvedBy {{ __typename login databaseId }} subjectType viewerCanResolve viewerCanUnresolve \
          comments({comments}) {{ {posts} }}"
@@ -198,6 +212,7 @@ impl GitHub {
         };
         let mut notes: Vec<Note> = Vec::new();
         let mut comments = row.comments;
+        let first = { comments.nodes.iter().flatten().flatten() }.next().map(Post::as_first);
         loop {
             let has_more = comments.page_info.has_next_page;
             let cursor = comments.page_info.end_cursor.take().filter(|_| has_more);
@@ -216,6 +231,7 @@ impl GitHub {
             } else {
                 row.viewer_can_resolve
             },
+            first: first.unwrap_or_default(),
         };
         memory.threads.insert(top, known);
         Ok(Some(Thread {

@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use conclave_forge::{ApiError, ApiErrorKind, asked_wait};
+use conclave_forge::{ApiError, ApiErrorKind, ForgeWords, asked_wait};
 use reqwest::{StatusCode, header::HeaderMap};
 
 /// The name in texts.
 pub(crate) const GITHUB: &str = "GitHub";
-/// The word in texts.
-pub(crate) const NOUN: &str = "pull request";
+/// Its words in texts.
+pub const WORDS: ForgeWords = ForgeWords {
+    name: GITHUB,
+    noun: "pull request",
+    project: "repository",
+    decider: "a person with write access",
+    whole_history: "Give actions/checkout `fetch-depth: 0`, so that the job has the whole history",
+};
 
 /// Time to wait where GitHub says that requests came too fast, and not for how long.
 const UNSAID_WAIT: Duration = Duration::from_mins(1);

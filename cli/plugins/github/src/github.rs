@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::{
     ExpectedHead, GitHubSettings,
-    error::{GITHUB, NOUN, refusal, wait},
+    error::{GITHUB, WORDS, refusal, wait},
     memory::{Authors, Memory},
 };
 
@@ -77,8 +77,7 @@ impl GitHub {
             .map_err(|error| ApiError::unreachable(GITHUB, host, "prepare the client", error))?;
         let version = HeaderName::from_static("x-github-api-version");
         let dialect = HttpDialect {
-            forge: GITHUB,
-            noun: NOUN,
+            words: WORDS,
             headers: HeaderMap::from_iter([
                 (AUTHORIZATION, token),
                 (ACCEPT, HeaderValue::from_static("application/vnd.github+json")),

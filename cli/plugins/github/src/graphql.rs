@@ -56,16 +56,21 @@ pub(crate) fn may_ask_rest(error: &ApiError) -> bool {
     )
 }
 
+/// The code for a field or a mutation that an older Enterprise Server lacks.
+const UNKNOWN_FIELD: &str = "undefinedField";
+
 /// An error that came with status 200.
 fn refused(what: &str, error: &Value) -> ApiError {
     let words = ApiError::shorten(error["message"].as_str().unwrap_or_default());
-    let kind = match error["type"].as_str() {
-        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => ApiErrorKind::Forbidden,
+    let code = error["type"].as_str().or_else(|| error["extensions"]["code"].as_str());
+    let kind = match code {
+        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES" | UNKNOWN_FIELD) => ApiErrorKind::Forbidden,
         Some("NOT_FOUND") => ApiErrorKind::NotFound,
         Some("RATE_LIMITED" | "RATE_LIMIT") => ApiErrorKind::RateLimited,
         _ => ApiErrorKind::Other,
     };
     let text = match kind {
+        _ if code == Some(UNKNOWN_FIELD) => format!("this server cannot {what}: it may be too old ({words})"),
         ApiErrorKind::Forbidden => format!("the token may not {what} ({words})"),
         _ => format!("{GITHUB} refused to {what}: {words}"),
     };

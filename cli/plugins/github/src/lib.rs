@@ -26,6 +26,7 @@ mod wire;
 
 pub use address::PullRequestAddress;
 pub use check::CheckSettings;
+pub use error::WORDS;
 pub use examine::{Examination, Rights, examine};
 pub use github::GitHub;
 pub use review_state::SignedOpinion;

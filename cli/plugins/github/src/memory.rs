@@ -18,6 +18,17 @@ pub(crate) struct KnownThread {
     pub(crate) node: String,
     /// The right of our token to resolve it, or to open it again.
     pub(crate) may_change: bool,
+    pub(crate) first: FirstComment,
+}
+
+/// The first comment of a thread as GraphQL knows it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FirstComment {
+    /// Its id in GraphQL.
+    pub(crate) node: String,
+    pub(crate) is_minimized: bool,
+    /// The right of our token to minimize it, or to show it again.
+    pub(crate) may_minimize: bool,
 }
 
 /// The ends of what was read of each list.

@@ -125,6 +125,38 @@ impl NotesApi for GitHub {
         self.mutate(what, &query, &json!({ "id": known.node })).await
     }
 
+    async fn edit_thread_note(&self, note: u64, body: &str) -> Result<(), ApiError> {
+        let url = self.repository(&format!("/pulls/comments/{}", NoteKind::of(note).1));
+        self.http
+            .put(
+                "edit a comment of its own",
+                Method::PATCH,
+                &url,
+                &json!({ "body": body }),
+            )
+            .await
+    }
+
+    async fn set_minimized(&self, thread: &str, minimized: bool) -> Result<bool, ApiError> {
+        let first = self.known_thread(thread).await?.first;
+        if first.is_minimized == minimized {
+            return Ok(true);
+        }
+        let (what, mutation, input) = if minimized {
+            ("minimize a comment", "minimizeComment", ", classifier: RESOLVED")
+        } else {
+            ("show a minimized comment again", "unminimizeComment", "")
+        };
+        if !first.may_minimize {
+            let text = format!("the token may not {what}: GitHub asks for `contents: write`");
+            return Err(ApiError::new(ApiErrorKind::Forbidden, text));
+        }
+        let query =
+            format!("mutation($id: ID!) {{ {mutation}(input: {{ subjectId: $id{input} }}) {{ clientMutationId }} }}");
+        self.mutate(what, &query, &json!({ "id": first.node })).await?;
+        Ok(true)
+    }
+
     async fn delete_thread_note(&self, note: u64) -> Result<(), ApiError> {
         let url = self.repository(&format!("/pulls/comments/{}", NoteKind::of(note).1));
         self.http

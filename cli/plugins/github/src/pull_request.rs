@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     ExpectedHead, GitHub,
-    error::{GITHUB, NOUN},
+    error::WORDS,
     github::encoded,
     graphql::may_ask_rest,
     people,
@@ -211,9 +211,7 @@ impl GitHub {
 impl ChangeApi for GitHub {
     fn traits(&self) -> ForgeTraits {
         ForgeTraits {
-            name: GITHUB,
-            noun: NOUN,
-            decider: "a person with write access",
+            words: WORDS,
             // 65,536 is GitHub's limit for all of a note.
             form: NoteForm {
                 max_summary: 29_000,
@@ -251,6 +249,7 @@ impl ChangeApi for GitHub {
         let project = pull.base.repo.map(|repository| repository.full_name);
         let subject = ReviewSubject {
             forge: "github",
+            noun: WORDS.noun,
             project: project.unwrap_or_else(|| format!("{}/{}", self.owner, self.name)),
             merge_request: Some(self.number),
             web_url: Some(pull.html_url),

@@ -6,10 +6,13 @@ use conclave_forge::{AddressForm, ApiError, ApiErrorKind};
 use serde_json::Value;
 use url::Url;
 
-use crate::{error::GITLAB, gitlab::builder};
+use crate::{
+    error::{GITLAB, WORDS},
+    gitlab::builder,
+};
 
 const FORM: AddressForm = AddressForm {
-    noun: "merge request",
+    noun: WORDS.noun,
     example: "https://gitlab.example.com/group/project/-/merge_requests/7",
     with_user: "it holds a user or a password; the token is GITLAB_TOKEN",
 };

@@ -170,6 +170,16 @@ impl NotesApi for GitLab {
         self.put(what, &path, &json!({ "resolved": resolved })).await
     }
 
+    async fn edit_thread_note(&self, note: u64, body: &str) -> Result<(), ApiError> {
+        let path = format!("/notes/{note}");
+        self.put("edit a comment of its own", &path, &json!({ "body": body }))
+            .await
+    }
+
+    async fn set_minimized(&self, _thread: &str, _minimized: bool) -> Result<bool, ApiError> {
+        Ok(false)
+    }
+
     async fn delete_thread_note(&self, note: u64) -> Result<(), ApiError> {
         self.delete_summary(note).await
     }

@@ -1,13 +1,19 @@
 //! GitLab's refusals, in words that say what to do.
 
-use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_forge::{ApiError, ApiErrorKind, ForgeWords};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
 /// The name in texts.
 pub(crate) const GITLAB: &str = "GitLab";
-/// The word in texts.
-pub(crate) const NOUN: &str = "merge request";
+/// Its words in texts.
+pub const WORDS: ForgeWords = ForgeWords {
+    name: GITLAB,
+    noun: "merge request",
+    project: "project",
+    decider: "a person with the role Developer",
+    whole_history: "Set `GIT_DEPTH: 0` for the job, so that it has the whole history, and `GIT_STRATEGY: fetch` or `clone`, so that it has a checkout",
+};
 
 /// An error status; `what` completes "asked to".
 pub(crate) fn refusal(what: &str, status: StatusCode, _headers: &HeaderMap, body: &str) -> ApiError {

@@ -17,7 +17,7 @@ use tokio::{sync::Mutex, time::Instant};
 
 use crate::{
     GitLabSettings,
-    error::{GITLAB, NOUN, refusal},
+    error::{GITLAB, WORDS, refusal},
 };
 
 /// GitLab's API for one merge request.
@@ -54,8 +54,7 @@ impl GitLab {
             .build()
             .map_err(|error| ApiError::unreachable(GITLAB, host, "prepare the client", error))?;
         let dialect = HttpDialect {
-            forge: GITLAB,
-            noun: NOUN,
+            words: WORDS,
             headers: HeaderMap::from_iter([(HeaderName::from_static("private-token"), token)]),
             refusal,
             wait: |_, headers| asked_wait(headers),

@@ -24,6 +24,7 @@ mod reviewers;
 mod target;
 
 pub use address::{Located, MergeRequestAddress};
+pub use error::WORDS;
 pub use examine::{
     Account, Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, check_certificates, examine,
 };

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::{
     GitLab,
-    error::{GITLAB, NOUN},
+    error::WORDS,
     people::{self, User},
     reviewers, target,
 };
@@ -121,9 +121,7 @@ async fn versions(gitlab: &GitLab) -> Result<Vec<VersionRow>, ApiError> {
 impl ChangeApi for GitLab {
     fn traits(&self) -> ForgeTraits {
         ForgeTraits {
-            name: GITLAB,
-            decider: "a person with the role Developer",
-            noun: NOUN,
+            words: WORDS,
             // GitLab takes more, which is not read.
             form: NoteForm {
                 max_summary: 60_000,
@@ -168,6 +166,7 @@ impl ChangeApi for GitLab {
         let tip = target::tip(self, &branch, &version.base).await?;
         let subject = ReviewSubject {
             forge: "gitlab",
+            noun: WORDS.noun,
             project,
             merge_request: Some(self.iid),
             web_url,

@@ -45,9 +45,9 @@ pub(crate) fn forgotten(project: &str, findings: u64) -> String {
 /// Its identity, what becomes of it, and what is known of it.
 fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 3] {
     let named = entry.merge_requests.iter().take(MAX_NAMED);
-    let mut merge_requests = named.map(|number| format!("!{number}")).collect::<Vec<_>>().join(", ");
+    let mut changes = named.map(u64::to_string).collect::<Vec<_>>().join(", ");
     if entry.merge_requests.len() > MAX_NAMED {
-        let _ = write!(merge_requests, " and {} more", entry.merge_requests.len() - MAX_NAMED);
+        let _ = write!(changes, " and {} more", entry.merge_requests.len() - MAX_NAMED);
     }
     let effect = match memory.times_rejected(entry.known()) {
         times if times >= ENOUGH => "left out".to_owned(),
@@ -57,7 +57,7 @@ fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 3] {
         format!("  {}", clean(&entry.fingerprint)),
         effect,
         format!(
-            "{}, {}, in {merge_requests}, last on {}",
+            "{}, {}, in {changes}, last on {}",
             clean(&entry.category),
             clean(&entry.path),
             day(entry.last_ms)
@@ -103,7 +103,7 @@ mod tests {
             }],
             ..RepositoryMemory::default()
         });
-        for part in ["group/project", "!1, !2, !3", "left out", "src/b.py", "1970-01-01"] {
+        for part in ["group/project", "in 1, 2, 3", "left out", "src/b.py", "1970-01-01"] {
             assert!(shown.contains(part), "{part} is missing in\n{shown}");
         }
         assert!(!shown.contains("\u{1b}[31m"), "nothing acts on the terminal");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::review::ReviewSubject;
+use conclave_forge::ForgeWords;
 use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
 use conclave_shared::config::{Limits, seconds};
 use secrecy::ExposeSecret;
@@ -73,8 +74,7 @@ pub(crate) struct Checkout {
     pipeline_head: Option<String>,
     /// How long fetching may take, if the job says so.
     limit_of_job: Option<Duration>,
-    /// The forge's word for a merge request.
-    noun: &'static str,
+    words: ForgeWords,
 }
 
 impl Checkout {
@@ -92,6 +92,7 @@ impl Checkout {
         };
         // The job's own address of the repository has its credentials; the checkout's may have old ones.
         let of_job = pipeline.repository_url.as_ref().map(ExposeSecret::expose_secret);
+        let words = pipeline.forge.words();
         let fetching = FetchSettings {
             remotes: of_job
                 .into_iter()
@@ -104,6 +105,7 @@ impl Checkout {
                 .filter_map(|name| Some(((*name).to_owned(), env.get(name)?.to_owned())))
                 .collect(),
             max_time: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
+            remedy: words.whole_history,
         };
         Ok(Self {
             repository,
@@ -111,7 +113,7 @@ impl Checkout {
             target: scratch.join("fetched.git"),
             pipeline_head: pipeline.head_sha.clone(),
             limit_of_job: limit,
-            noun: pipeline.forge.noun(),
+            words,
         })
     }
 
@@ -138,8 +140,8 @@ impl Checkout {
         let other = self.pipeline_head.filter(|head| *head != subject.head_sha);
         let notes = other.map(|head| {
             format!(
-                "this pipeline runs for the commit {head}; the newest version of the {}, {}, is reviewed",
-                self.noun, subject.head_sha
+                "this job runs for the commit {head}; the newest version of the {}, {}, is reviewed",
+                self.words.noun, subject.head_sha
             )
         });
         Ok((repository, notes.into_iter().collect(), later))

@@ -30,6 +30,8 @@ pub struct Options {
     pub comments_per_review: usize,
     /// Minimizing is allowed to apps without `contents: write`.
     pub apps_may_minimize: bool,
+    /// A check run that has ended keeps its end, whatever it is set to.
+    pub ended_checks_stay: bool,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             patch_bytes: 1_000_000,
             comments_per_review: 1_000,
             apps_may_minimize: true,
+            ended_checks_stay: false,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The check on a commit: what it is begun in spite of, and what it does not pass for.
 
-use conclave_fake_github::{Fault, FaultKind, PullState};
+use conclave_fake_github::{FakeGithub, Fault, FaultKind, Options, PullState};
 use conclave_forge::{ApiErrorKind, Begun, CheckEnd, Conclusion, Gate, Reviewed};
 use conclave_plugin_github::{CheckSettings, GitHub};
 
-use crate::{conformance::stage::ForgeStage, scenarios::OnGitHub};
+use crate::{conformance::stage::ForgeStage, scenarios::OnGitHub, stage::Stage};
 
 const CHECKS: &str = "/repos/*/*/check-runs";
 
@@ -151,5 +151,32 @@ async fn that_of_a_closed_or_merged_pull_request_stays_as_it_is() {
             (stage.0.github.writes().len(), shown(&stage)),
             (0, completed("success"))
         );
+    }
+}
+
+#[tokio::test]
+async fn checks_begin_anew_when_the_same_commit_is_reviewed_again() {
+    // What GitHub does with the end of a check that has one is not written down anywhere.
+    for ended_checks_stay in [false, true] {
+        for earlier in [Conclusion::Success, Conclusion::Neutral, Conclusion::Failure] {
+            let builder = FakeGithub::builder().options(Options {
+                ended_checks_stay,
+                ..Options::default()
+            });
+            let (base, head) = ([("a.txt", Some("one\n"))], [("a.txt", Some("two\n"))]);
+            let stage = OnGitHub(Stage::of_change(builder, &base, &head).await);
+            let first = check(&stage);
+            first.begin().await.unwrap();
+            first.end(Reviewed::default(), &end(earlier)).await.unwrap();
+            let again = check(&stage);
+            assert_eq!(again.begin().await.unwrap(), Begun::Begun(None));
+            // The newest of the name counts: as long as the review is under way it shows no end, and nothing that the last one said.
+            assert_eq!(shown(&stage), ("in_progress".to_owned(), None), "{earlier:?}");
+            let title = stage.0.snapshot().checks.remove(0).title;
+            assert_eq!(title.as_deref(), Some("The review is running"), "{earlier:?}");
+            again.end(Reviewed::default(), &end(Conclusion::Failure)).await.unwrap();
+            assert_eq!(shown(&stage), completed("failure"));
+            assert_eq!(made(&stage), if ended_checks_stay { 2 } else { 1 });
+        }
     }
 }

@@ -7,3 +7,5 @@ mod gate;
 mod publishing;
 mod scenarios;
 mod stage;
+mod twenty;
+mod unresolvable;

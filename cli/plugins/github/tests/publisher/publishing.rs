@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conclave_engine::{
     ports::{Forge, PublishSettings},
-    review::{Review, ReviewMode, ThreadAction, ThreadChange},
+    review::{Review, ReviewMode},
 };
 use conclave_fake_github::{Fault, FaultKind, Permissions, ReviewState, Side};
 use conclave_forge::{ApiErrorKind, ChangeApi, ClientTimeouts, NotesApi, ReviewStateApi};
@@ -292,41 +292,6 @@ async fn workflows_that_may_not_approve_say_where_to_allow_it() {
     assert!(
         outcome.warnings[0].contains("Allow GitHub Actions to create and approve pull requests"),
         "{outcome:?}"
-    );
-}
-
-#[tokio::test]
-async fn without_the_right_to_resolve_a_thread_is_left_open_and_one_warning_says_why() {
-    let mut stage = OnGitHub::with_lines().await;
-    let app = stage.0.app;
-    stage.0.token = stage
-        .0
-        .github
-        .installation_token(app, stage.0.repository, Permissions::review());
-    let entries = vec![at("src/a.py", (4, 4), "new one"), at("fresh.py", (2, 2), "f")];
-    stage
-        .run(&stage.with_findings(entries.clone()), PublishSettings::default())
-        .await;
-    let threads = stage.shown().threads;
-    let actions = threads.iter().zip(&entries).map(|(thread, entry)| ThreadAction {
-        thread: thread.id.clone(),
-        fingerprint: entry.finding.fingerprint.clone(),
-        change: ThreadChange::Resolve {
-            why: "fixed".to_owned(),
-        },
-    });
-    let review = Review {
-        threads: actions.collect(),
-        ..stage.review(Verdict::Approved)
-    };
-    stage.forget();
-    let outcome = stage.run(&review, PublishSettings::default()).await;
-    assert_eq!(outcome.warnings.len(), 1, "{outcome:?}");
-    assert!(outcome.warnings[0].contains("contents: write"), "{outcome:?}");
-    assert!(stage.shown().threads.iter().all(|thread| !thread.resolved));
-    assert!(
-        stage.acts().iter().all(|(act, _)| *act != Act::ChangeThread),
-        "no attempt"
     );
 }
 

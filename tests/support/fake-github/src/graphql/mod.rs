@@ -104,9 +104,14 @@ fn translate(mut body: Value) -> Answer {
             violations.push((ViolationKind::Response, message));
             continue;
         };
-        error["type"] = json!(kind);
         error["message"] = json!(message);
-        is_undefined |= kind == "undefinedField";
+        // What does not fit the schema has a code in place of a type.
+        if kind == "undefinedField" {
+            is_undefined = true;
+            error["extensions"] = json!({ "code": kind });
+        } else {
+            error["type"] = json!(kind);
+        }
         if kind.ends_with("PAGINATION") || kind.ends_with("BOUNDARIES") {
             violations.push((ViolationKind::Request, message.to_owned()));
         }

@@ -180,7 +180,11 @@ fn apply(call: &mut Call<'_>, check: &mut CheckRun) -> Result<(), Refusal> {
     if body["status"] == "completed" && body["conclusion"].is_null() {
         return Err(invalid("conclusion", "a completed check run needs a conclusion"));
     }
+    let stays = call.state.options.ended_checks_stay && check.fields["status"] == "completed";
     for field in FIELDS {
+        if stays && field == "status" {
+            continue;
+        }
         if let Some(value) = body.get(field) {
             check.fields[field] = value.clone();
         }
