@@ -12,7 +12,7 @@ mod search;
 mod test_support;
 pub mod v1;
 
-pub use binary::{check_version, reported_version};
+pub use binary::{check_version, reported_version, shown_version};
 pub use errors::{ProcessError, StartError};
 pub use install::{InstallError, InstallSettings, InstallSource, install, remove_installed};
 pub use search::{Programs, Search, find_ripgrep};
