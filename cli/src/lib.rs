@@ -79,7 +79,7 @@ fn run_to_exit(
     exit
 }
 
-/// The exit code of a command whose result may not have arrived: one that nobody could read is no success.
+/// The exit code of a command whose result may not have arrived: then it has failed.
 fn delivered(exit: Exit, output: &Output) -> Exit {
     let Some(error) = output::lost() else { return exit };
     fail(output, &Failure::io("write to standard output")(error));

@@ -168,7 +168,7 @@ pub enum GitError {
         /// The end of what git wrote on standard error.
         message: String,
     },
-    /// A program of that name that is no git, or a git that is broken.
+    /// A program of that name that is not git, or a git that is broken.
     #[error(
         "the `git` on PATH {0} to `--version`. See which one it is with `command -v git`, and put one that works before it on PATH"
     )]

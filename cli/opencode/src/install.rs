@@ -2,7 +2,7 @@
 //!
 //! A program comes from a registry of npm packages or from a file, is checked against a checksum in this program, unpacked beside
 //! its place, started once, and moved there in one step. One installation works at a time; what an earlier one that was killed
-//! has left is removed. Whoever waits for it can stop it within a moment, by dropping its future: long work is done in pieces.
+//! has left is removed. Dropping its future stops it within a moment: long work is done in pieces.
 
 mod errors;
 mod lock;

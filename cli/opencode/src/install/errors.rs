@@ -153,7 +153,7 @@ impl InstallError {
 const fn next_step(status: &u16) -> &'static str {
     match status {
         401 | 403 => {
-            "It gives the package to known users only, or to nobody: name the registry with a user and a password \
+            "It gives the package to known users only, if at all: name the registry with a user and a password \
              (--registry https://USER:PASSWORD@HOST/), or another one"
         }
         407 => "That was a proxy, which wants to know the user: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",

@@ -30,7 +30,7 @@ impl Drop for Alone {
             let _ = std::fs::remove_dir(self.directory.join(pin.directory_name()));
         }
         if let Some(lock) = self.lock.take() {
-            // Still locked: whoever waits for it sees that its name is gone, and makes another.
+            // Still locked: an installation that waits for it sees that its name is gone, and makes another.
             let _ = std::fs::remove_file(self.directory.join(NAME));
             let _ = std::fs::remove_dir(&self.directory);
             drop(lock);
@@ -48,7 +48,7 @@ pub(super) async fn alone(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)
         std::fs::create_dir_all(directory)?;
         let lock = match File::create(&path) {
             Ok(lock) => lock,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(_) if !directory.is_dir() => continue,
             Err(_) => break None,
         };
         match lock.try_lock() {
