@@ -41,7 +41,8 @@ exits! {
     /// `--gate block`, and the verdict is `significant_concerns`; `config diff` found differences, `config validate`
     /// faults, `doctor` something that keeps a review from working
     Blocked = 1;
-    /// bad usage or configuration, or too little memory, processes, open files or room on a disk: the review could not start or go on
+    /// bad usage or configuration, or too little memory, processes, open files or room on a disk: the review could not start or go on,
+    /// or standard output could not be written
     Usage = 2;
     /// the forge failed; for `config`, its service
     Forge = 3;

@@ -22,6 +22,7 @@ mod run;
 use std::ffi::OsString;
 
 use clap::error::ContextValue;
+use conclave_opencode::InstallError;
 
 pub use self::exit::Exit;
 use self::{
@@ -44,6 +45,7 @@ fn run_to_exit(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Exit {
+    crash::contain_file_limits();
     let environment = Environment::new(environment);
     protection::start(&environment);
     let context = Context::new(environment);
@@ -72,14 +74,27 @@ fn run_to_exit(
         fail(&output, &failure);
         failure.exit()
     });
+    let exit = delivered(exit, &output);
     output::resume_commands();
     exit
+}
+
+/// The exit code of a command whose result may not have arrived: then it has failed.
+fn delivered(exit: Exit, output: &Output) -> Exit {
+    let Some(error) = output::lost() else { return exit };
+    fail(output, &Failure::io("write to standard output")(error));
+    match exit {
+        Exit::Reviewed => Exit::Usage,
+        exit => exit,
+    }
 }
 
 /// Shows a failure, and what can be done where the machine gives too little.
 fn fail(output: &Output, failure: &Failure) {
     output.error(failure);
-    if let Some(remedy) = crash::remedy(&failure.to_string()) {
+    // An installation says itself how much room it takes.
+    let is_said = matches!(failure, Failure::Install(InstallError::Write { .. }));
+    if let Some(remedy) = crash::remedy(&failure.to_string()).filter(|_| !is_said) {
         output.note(remedy);
     }
 }
@@ -89,7 +104,7 @@ fn refuse(error: &clap::Error, given: &[OsString], context: Context) -> Exit {
     show_usage(error);
     // Help and version are no errors; clap prints all three where they belong.
     if !error.use_stderr() {
-        return Exit::Reviewed;
+        return delivered(Exit::Reviewed, &context.output);
     }
     run::directory::clear_refused(given, &context.env);
     if let Some(review) = RefusedReview::read(given, &context.env)
@@ -111,7 +126,10 @@ fn show_usage(error: &clap::Error) {
         _ => false,
     });
     if !error.use_stderr() || (output::is_harmless(&text) && !has_lines) {
-        let _ = error.print();
+        let printed = error.print();
+        if !error.use_stderr() {
+            output::note_lost(printed);
+        }
     } else {
         output::log_line(&text);
     }

@@ -30,7 +30,7 @@ pub(crate) use self::{
 
 use std::{
     fmt::{self, Write as _},
-    io::{IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     sync::{Mutex, PoisonError},
 };
 
@@ -50,6 +50,9 @@ use crate::args::ReviewFormat;
 
 /// The table that is on the screen, if one is: everything else has to go above it.
 static TABLE: Mutex<Option<MultiProgress>> = Mutex::new(None);
+
+/// The reason why something that was printed is lost.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// What fits the place that standard error goes to: the log of a job, a terminal, or a file.
 pub(crate) fn screen(quiet: bool, job: Option<LogMarks>, terminal_kind: Option<&str>) -> Screen {
@@ -105,8 +108,22 @@ fn raw_line(text: &str) {
 }
 
 fn print_clean(text: &str) {
-    // A closed pipe (`| head`) is no failure of the review.
-    let _ = writeln!(anstream::stdout(), "{text}");
+    let mut output = anstream::stdout();
+    note_lost(writeln!(output, "{text}").and_then(|()| output.flush()));
+}
+
+/// Keeps the first reason why standard output could not be written. A reader that has read enough (`| head`) is none.
+pub(crate) fn note_lost(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// Returns why standard output could not be written, if so.
+pub(crate) fn lost() -> Option<io::Error> {
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Prints what is made of our own words only, byte for byte.

@@ -16,19 +16,26 @@ worker_outputs() {
     git hash-object --no-filters --stdin-paths | git hash-object --stdin
 }
 
-# Builds a Worker as wrangler.toml says, unless it is built and nothing has changed since:  build_worker NAME
-# Runs it through wrangler's dry run, which also checks the bindings, so that there is one build command.
+# Builds a Worker as wrangler.toml says, unless it is built and nothing has changed since:  build_worker NAME [quickly]
+# Runs it through wrangler's dry run, which also checks the bindings, so that there is one build command. What was built quickly, for
+# the demo, is built again where it has to be the real one; the demo takes either.
 build_worker() {
-  local name=$1 directory="$CONCLAVE_ROOT/workers/$1/build" inputs
+  local name=$1 how=${2:-} directory="$CONCLAVE_ROOT/workers/$1/build" inputs built options=()
   inputs=$(worker_inputs "$name")
-  if [[ -f $directory/index.js && -f $directory/.built && $(<"$directory/.built") == "$inputs $(worker_outputs "$name")" ]]; then
-    echo "workers/$name: nothing changed"
-    return
+  if [[ -f $directory/index.js && -f $directory/.built ]]; then
+    built="$inputs $(worker_outputs "$name")"
+    if [[ $(<"$directory/.built") == "$built" || (-n $how && $(<"$directory/.built") == "$built $how") ]]; then
+      echo "workers/$name: nothing changed"
+      return
+    fi
   fi
-  (cd -- "$CONCLAVE_ROOT" && env -u SKIP_WORKER_BUILD wrangler deploy --dry-run -e "$name" \
+  if [[ $how == quickly ]]; then
+    options=(WORKER_BUILD_OPTIONS='--profile worker-demo --no-opt')
+  fi
+  (cd -- "$CONCLAVE_ROOT" && env -u SKIP_WORKER_BUILD -u WORKER_BUILD_OPTIONS "${options[@]}" wrangler deploy --dry-run -e "$name" \
     --outdir "target/workers/$name" </dev/null) || return
   [[ -f $directory/index.js ]] || return
-  echo "$inputs $(worker_outputs "$name")" >"$directory/.built"
+  echo "$inputs $(worker_outputs "$name")${how:+ $how}" >"$directory/.built"
 }
 
 # Where a Worker keeps its KV and D1. Each has a place of its own: two that share one and start at the same time can

@@ -52,6 +52,15 @@ describe('scripts/check-architecture', () => {
     assert.match(text, /a plugin knows no other plugin\n\s+conclave-plugin-gitlab depends on conclave-plugin-cloudflare/);
   });
 
+  test('fails when a test or an example is in a target that is left out of tests', () => {
+    appendFileSync(join(copy, 'cli/fetch/src/lib.rs'), '/// An example.\n///\n/// ```\n/// assert!(true);\n/// ```\npub fn planted() {}\n');
+    appendFileSync(join(copy, 'tests/support/fake-github/src/bin/fake-github.rs'), '#[test]\nfn planted() {}\n');
+    const { status, text } = check();
+    assert.equal(status, 1, text);
+    assert.match(text, /what is left out of tests has none\n\s+conclave-fetch has `doctest = false`: cli\/fetch\/src\/lib\.rs/);
+    assert.match(text, /conclave-fake-github has `test = false`: /);
+  });
+
   test('fails when modules use each other in a circle', () => {
     const library = join(copy, 'cli/resilience/src/lib.rs');
     writeFileSync(library, `${readFileSync(library, 'utf8')}\nmod planted_one;\nmod planted_two;\n`);

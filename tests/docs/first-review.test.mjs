@@ -37,7 +37,6 @@ const filesBelow = (directory) => (existsSync(directory)
   ? readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
-    .filter((name) => name !== '.lock')
     .toSorted()
   : []);
 
@@ -124,7 +123,8 @@ describe('from packed files, in an empty home,', () => {
 
       await execute(conclave, ['runtime', 'remove'], { env, cwd: home });
       await execute('npm', ['uninstall', '--global', 'conclave', `conclave-linux-${arch()}`], { env: prefix, cwd: home });
-      assert.deepEqual([...filesBelow(join(home, SHARE)), ...filesBelow(join(home, 'npm/bin'))], []);
+      assert.equal(existsSync(join(home, SHARE)), false);
+      assert.deepEqual(filesBelow(join(home, 'npm/bin')), []);
     } finally {
       provider.kill();
     }
@@ -181,7 +181,14 @@ describe('from packed files, in an empty home,', () => {
     const disk = await result('unshare', [...own, '--mount', 'sh', '-c', script], { env: { HOME: home, PATH, npm_config_registry: registry.url } });
     assert.equal(disk.code, 2, disk.stderr);
     assert.match(disk.stderr.replaceAll(/\s+/g, ' '), /No space left on device.*It takes 260 MB: free some space; nothing was installed/);
-    assert.equal(disk.stdout.trim(), join(full, 'conclave/.lock'));
+    assert.equal(disk.stdout.trim(), '');
+
+    // A limit on the size of files is an error, and not the end by a signal.
+    const limited = ['-c', `ulimit -f 1000; exec '${join(work, 'program')}' runtime install`];
+    const { code, stderr } = await result('bash', limited, { env: { HOME: home, PATH, npm_config_registry: registry.url } });
+    assert.equal(code, 2, stderr);
+    assert.match(stderr.replaceAll(/\s+/g, ' '), /File too large.*raise the limit on the size of a file \(`ulimit -f`\); nothing was installed/);
+    assert.deepEqual(installed(), []);
   });
 
   test('an installation that was stopped is repeated as if nothing had been', async () => {

@@ -157,7 +157,7 @@ impl Repository {
         let ((), output) = tokio::join!(asking, child.wait_with_output());
         let output = output.map_err(GitError::Pipe)?;
         if !output.status.success() {
-            return Err(command::failure(&arguments, &output.stderr));
+            return Err(command::failure(&arguments, &output.stderr, output.status));
         }
         Ok(parse(&String::from_utf8_lossy(&output.stdout)))
     }

@@ -110,7 +110,10 @@ impl Answers {
         self.output.read_line(&mut header).await.map_err(GitError::Pipe)?;
         let mut words = header.split_ascii_whitespace();
         let (Some(hash), Some(kind)) = (words.next(), words.next()) else {
-            return Err(command::failure(&["cat-file"], b"it ended without an answer"));
+            return Err(GitError::Failed {
+                command: "cat-file".to_owned(),
+                message: "it ended without an answer".to_owned(),
+            });
         };
         let size = words.next().and_then(|size| size.parse::<u64>().ok());
         // `NAME missing`, where the name may hold spaces and numbers, too.

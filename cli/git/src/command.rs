@@ -1,22 +1,75 @@
 //! One door for every git process.
 
-use std::process::Stdio;
+use std::{
+    borrow::Cow,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use tokio::process::Command;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    process::Command,
+};
 
 /// The minimum version of git: older ones do not know `GIT_ATTR_SOURCE`, and would let the attributes of the checkout
 /// decide what a diff shows.
 pub const OLDEST_GIT: (u32, u32) = (2, 41);
 
-/// The version of the git on `PATH` in its own words, as in `git version 2.47.3`; an error if it is too old.
+/// Time limit of `git --version`, which is a matter of milliseconds.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(8);
+/// Maximum length of its answer, in bytes.
+const MAX_VERSION: u64 = 64 << 10;
+/// Characters of it that a person gets to see.
+const SHOWN_VERSION: usize = 80;
+
+/// The version of the git on `PATH` in its own words, as in `git version 2.47.3`; an error if it is too old, or is none that works.
 pub async fn version() -> Result<String, GitError> {
-    let found = text(Utf8Path::new("/"), &ObjectStores::default(), &["--version"]).await?;
-    if new_enough(&found) {
-        Ok(found)
-    } else {
-        Err(GitError::TooOld(found))
+    let mut command = git(Utf8Path::new("/"), &ObjectStores::default(), &["--version"]);
+    version_of(&mut command, VERSION_TIMEOUT).await
+}
+
+/// What this command says of its version. One that does not end, or writes without an end, is killed.
+async fn version_of(command: &mut Command, limit: Duration) -> Result<String, GitError> {
+    let mut child = command.spawn().map_err(GitError::Start)?;
+    let no_version = |cause: &str| GitError::NoVersion(cause.to_owned());
+    let answer = async {
+        let (mut text, mut errors) = (Vec::new(), Vec::new());
+        if let (Some(output), Some(error_output)) = (child.stdout.take(), child.stderr.take()) {
+            // The first to be too long, or both at their ends.
+            tokio::try_join!(bounded(output, &mut text), bounded(error_output, &mut errors))?;
+        }
+        let status = child.wait().await.map_err(GitError::Pipe)?;
+        if status.success() {
+            Ok(text)
+        } else {
+            Err(failure(&["--version"], &errors, status))
+        }
+    };
+    let text = tokio::time::timeout(limit, answer)
+        .await
+        .map_err(|_| no_version("does not answer"))??;
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().next().unwrap_or_default().trim();
+    let found: String = line
+        .chars()
+        .filter(|character| !character.is_control())
+        .take(SHOWN_VERSION)
+        .collect();
+    match found.as_str() {
+        "" => Err(no_version("answers with nothing")),
+        _ if new_enough(line) => Ok(found),
+        _ => Err(GitError::TooOld(found)),
     }
+}
+
+/// Reads to the end, which has to come soon.
+async fn bounded(stream: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> Result<(), GitError> {
+    let read = stream.take(MAX_VERSION + 1).read_to_end(into).await;
+    if read.map_err(GitError::Pipe)? as u64 > MAX_VERSION {
+        return Err(GitError::NoVersion("answers without an end".to_owned()));
+    }
+    Ok(())
 }
 
 /// Returns whether this is a version that can be used. One that cannot be read is taken for a newer way of saying it.
@@ -113,6 +166,11 @@ pub enum GitError {
         /// The end of what git wrote on standard error.
         message: String,
     },
+    /// A program of that name that is not git, or a git that is broken.
+    #[error(
+        "the `git` on PATH {0} to `--version`. See which one it is with `command -v git`, and put one that works before it on PATH"
+    )]
+    NoVersion(String),
     /// A git without what the isolation of its processes needs.
     #[error("{0} is too old: {major}.{minor} or newer is needed. Update git", major = OLDEST_GIT.0, minor = OLDEST_GIT.1)]
     TooOld(String),
@@ -250,7 +308,7 @@ pub(crate) async fn output(command: &mut Command, arguments: &[&str]) -> Result<
     if output.status.success() {
         return Ok(output.stdout);
     }
-    Err(failure(arguments, &output.stderr))
+    Err(failure(arguments, &output.stderr, output.status))
 }
 
 /// Runs git and returns what it wrote.
@@ -274,8 +332,14 @@ pub(crate) fn names(list: &[u8]) -> Vec<String> {
     names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
-pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
-    let stderr = String::from_utf8_lossy(stderr);
+/// The error of a git that has ended this way.
+pub(crate) fn failure(arguments: &[&str], stderr: &[u8], status: ExitStatus) -> GitError {
+    let said = String::from_utf8_lossy(stderr);
+    // One that is killed says nothing.
+    let stderr = match said.trim() {
+        "" => Cow::Owned(format!("it ended with {status}")),
+        said => Cow::Borrowed(said),
+    };
     let lines: Vec<&str> = stderr.trim().lines().collect();
     // The sub-command stands behind the settings of a single call.
     let settings = arguments
@@ -291,6 +355,8 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
     use super::*;
 
     #[test]
@@ -301,8 +367,41 @@ mod tests {
             (&["-c", "a=b", "-c", "c=d", "diff"], "diff"),
             (&[], ""),
         ] {
-            let said = failure(arguments, b"one\ntwo\nthree\nfour\n").to_string();
+            let said = failure(arguments, b"one\ntwo\nthree\nfour\n", ExitStatus::from_raw(256)).to_string();
             assert_eq!(said, format!("`git {named}` failed: two; three; four"));
+        }
+        let killed = failure(&["diff"], b"", ExitStatus::from_raw(25)).to_string();
+        assert_eq!(killed, "`git diff` failed: it ended with signal: 25 (SIGXFSZ)");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_no_git_is_found_out() {
+        let said = async |script: &str, limit: u64| {
+            let mut command = Command::new("/bin/sh");
+            command
+                .args(["-c", script])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true);
+            match version_of(&mut command, Duration::from_secs(limit)).await {
+                Ok(found) => found,
+                Err(error) => error.to_string(),
+            }
+        };
+        assert_eq!(said("echo git version 2.47.3", 60).await, "git version 2.47.3");
+        let long = said("head -c 5000 /dev/zero | tr '\\0' x", 60).await;
+        assert_eq!(long.len(), SHOWN_VERSION);
+        let hangs = said("exec sleep 600", 1).await;
+        assert!(hangs.contains("on PATH does not answer to `--version`. See"), "{hangs}");
+        for (script, part) in [
+            ("exec yes", "answers without an end"),
+            ("exec yes >&2", "answers without an end"),
+            ("true", "answers with nothing"),
+            ("kill -9 $$", "signal: 9 (SIGKILL)"),
+            ("echo git version 1.8.3", "too old"),
+        ] {
+            let text = said(script, 60).await;
+            assert!(text.contains(part), "{script}: {text}");
         }
     }
 

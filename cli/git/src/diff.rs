@@ -100,7 +100,7 @@ impl DiffStream {
         }
         let errors = tokio::time::timeout(Duration::from_secs(5), &mut self.errors).await;
         let errors = errors.ok().and_then(Result::ok).unwrap_or_default();
-        Err(command::failure(&["diff"], &errors))
+        Err(command::failure(&["diff"], &errors, status))
     }
 }
 

@@ -32,7 +32,7 @@ pub async fn import(directory: &Utf8Path, stream: &'static [u8], branch: &str) -
     let output = git.wait_with_output().await.map_err(GitError::Pipe)?;
     writing.abort();
     if !output.status.success() {
-        return Err(command::failure(&arguments, &output.stderr));
+        return Err(command::failure(&arguments, &output.stderr, output.status));
     }
     command::run(directory, &stores, &["reset", "--quiet", "--hard"]).await?;
     Ok(())

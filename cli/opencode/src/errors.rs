@@ -26,6 +26,12 @@ pub enum ProcessError {
          tested with that one. Fetch it with `conclave runtime install`, and unset CONCLAVE_OPENCODE if it names the other"
     )]
     Version(Utf8PathBuf, String),
+    /// One that does not say which version it is.
+    #[error(
+        "{0} is not a working OpenCode {OPENCODE_VERSION}: {1}. Fetch that with `conclave runtime install`, and unset \
+         CONCLAVE_OPENCODE if it names the other"
+    )]
+    NoVersion(Utf8PathBuf, String),
     /// There is no ripgrep.
     #[error(
         "ripgrep (`rg`) is not on PATH; reviewers search the source with it. Install the package `ripgrep`, or fetch it with `conclave runtime install`"

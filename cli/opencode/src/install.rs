@@ -1,32 +1,28 @@
 //! Fetching `OpenCode` and ripgrep: exactly the files that Conclave was made with, whole or not at all.
 //!
 //! A program comes from a registry of npm packages or from a file, is checked against a checksum in this program, unpacked beside
-//! its place, started once, and moved there in one step. One installation works at a time; what an earlier one that was stopped
-//! has left is removed.
+//! its place, started once, and moved there in one step. One installation works at a time; what an earlier one that was killed
+//! has left is removed. Dropping its future stops it within a moment: long work is done in pieces.
 
 mod errors;
+mod lock;
 mod package;
 mod pins;
 
-use std::{
-    fs::{File, TryLockError},
-    io,
-    time::Duration,
-};
+use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use self::errors::InstallError;
 use self::{
+    lock::alone,
     package::{Registry, named, sum_of, unpack},
     pins::{Machine, PINS, Pin, Platform},
 };
-use crate::binary::{on_path, reported_version};
+use crate::binary::{FIRST_START_TIMEOUT, on_path, shown_version, version_within};
 
 /// The beginning of the names of directories that an installation works in.
 const PARTIAL: &str = ".partial-";
-/// Time between two looks for another installation's end.
-const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Where programs come from.
 #[derive(Debug, Clone, Copy)]
@@ -87,8 +83,8 @@ async fn install_for(
     let InstallSettings { directory, source, .. } = settings;
     let platform = machine.platform().ok_or_else(|| InstallError::no_platform(machine))?;
     let ours: Vec<&Pin> = pins.iter().filter(|pin| pin.platform == platform).collect();
-    std::fs::create_dir_all(directory).map_err(InstallError::write(directory, 0))?;
-    let _lock = alone(directory, settings.progress).await;
+    let alone = alone(directory, settings.progress).await;
+    let _alone = alone.map_err(InstallError::write(directory, 0))?;
     let mut installed = Vec::new();
     match source {
         InstallSource::Registry(address) => {
@@ -104,10 +100,10 @@ async fn install_for(
         }
         InstallSource::Files(files) => {
             // All are looked at before the first is installed.
-            let known = files
-                .iter()
-                .map(|file| Ok((file, recognized(file, pins, platform, machine)?)))
-                .collect::<Result<Vec<_>, InstallError>>()?;
+            let mut known = Vec::new();
+            for file in files {
+                known.push((file, recognized(file, pins, platform, machine).await?));
+            }
             for (file, pin) in known {
                 installed.push(one(pin, Origin::File(file), settings).await?);
             }
@@ -124,7 +120,8 @@ pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + S
     if !directory.is_dir() {
         return Ok(false);
     }
-    let _lock = alone(directory, progress).await;
+    let alone = alone(directory, progress).await;
+    let _alone = alone.map_err(InstallError::write(directory, 0))?;
     let mut found = false;
     for pin in &PINS {
         let place = directory.join(pin.directory_name());
@@ -137,13 +134,14 @@ pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + S
 }
 
 /// The package that a file is, which has to be one that runs on this machine.
-fn recognized<'a>(
+async fn recognized<'a>(
     file: &Utf8Path,
     pins: &'a [Pin],
     platform: Platform,
     machine: Machine,
 ) -> Result<&'a Pin, InstallError> {
-    let found = sum_of(file).map_err(|error| InstallError::Read(file.to_owned(), error))?;
+    let sum = sum_of(file).await;
+    let found = sum.map_err(|error| InstallError::Read(file.to_owned(), error))?;
     let same: Vec<&Pin> = pins.iter().filter(|pin| pin.sha512 == found).collect();
     if let Some(pin) = same.iter().find(|pin| platform.runs(pin.platform)) {
         return Ok(pin);
@@ -214,7 +212,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
     };
     let new = work.join("new");
     std::fs::create_dir(&new).map_err(write)?;
-    let unpacked = unpack(tarball, pin, &new)?;
+    let unpacked = unpack(tarball, pin, &new).await?;
     // The disk need not hold both for longer than this.
     let _ = std::fs::remove_file(&fetched);
     runs(&unpacked, pin, settings.path)
@@ -236,42 +234,13 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
 
 /// Returns why the program cannot be used, if so.
 async fn runs(binary: &Utf8Path, pin: &Pin, path: &str) -> Result<(), String> {
-    let reported = reported_version(binary, path)
+    let reported = version_within(FIRST_START_TIMEOUT, binary, path)
         .await
         .map_err(|error| error.to_string())?;
     if reported.split_whitespace().any(|word| word == pin.version) {
         return Ok(());
     }
-    let shown: String = reported.chars().take(60).collect();
-    Err(format!("it reports the version `{shown}`"))
-}
-
-/// Waits until no other installation works here, and removes what one that was stopped has left. A file system without locks
-/// has none to wait for.
-async fn alone(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)) -> Option<File> {
-    let lock = File::create(directory.join(".lock")).ok()?;
-    let mut waits = false;
-    loop {
-        match lock.try_lock() {
-            Ok(()) => break,
-            Err(TryLockError::Error(_)) => return None,
-            Err(TryLockError::WouldBlock) => {
-                if !std::mem::replace(&mut waits, true) {
-                    progress("Another `conclave runtime` is at work here: waiting for its end …");
-                }
-                tokio::time::sleep(LOCK_POLL).await;
-            }
-        }
-    }
-    for pin in &PINS {
-        let Ok(entries) = directory.join(pin.directory_name()).read_dir_utf8() else {
-            continue;
-        };
-        for entry in entries.flatten().filter(|entry| entry.file_name().starts_with(PARTIAL)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-    Some(lock)
+    Err(format!("it reports the version `{}`", shown_version(&reported)))
 }
 
 #[cfg(test)]

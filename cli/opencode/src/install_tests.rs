@@ -104,9 +104,11 @@ impl Place {
             }
         }
         let mut files = Vec::new();
-        below(&self.path, &mut files);
+        if self.path.exists() {
+            below(&self.path, &mut files);
+        }
         let relative = |path: Utf8PathBuf| path.strip_prefix(&self.path).expect("below").to_string();
-        let mut files: Vec<_> = files.into_iter().map(relative).filter(|file| file != ".lock").collect();
+        let mut files: Vec<_> = files.into_iter().map(relative).collect();
         files.sort();
         files
     }
@@ -144,7 +146,10 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             vec![],
             " answered 404 for opencode-here@1.18.33. Name a registry",
         ),
-        (pin, StatusCode::FORBIDDEN, vec![], "answered 403"),
+        (pin, StatusCode::UNAUTHORIZED, vec![], "https://USER:PASSWORD@HOST/"),
+        (pin, StatusCode::FORBIDDEN, vec![], "https://USER:PASSWORD@HOST/"),
+        (pin, StatusCode::TOO_MANY_REQUESTS, vec![], "wait some minutes"),
+        (pin, StatusCode::INTERNAL_SERVER_ERROR, vec![], "try again later"),
         (
             pin,
             StatusCode::OK,
@@ -166,7 +171,7 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             .await
             .expect_err(said);
         assert!(error.contains(said), "{error}");
-        assert_eq!(place.files(), [""; 0]);
+        assert!(!place.path.exists(), "no directory is left either: {error}");
     }
     for (address, said) in [
         ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached: "),
@@ -328,7 +333,9 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
         std::fs::remove_file(installed_opencode(&place.path)).expect("removed");
     }
     assert!(remove_installed(&place.path, &|_| ()).await.expect("removed"));
-    assert!(!place.path.join("opencode").exists());
+    for name in ["opencode", ".lock"] {
+        assert!(!place.path.join(name).exists(), "{name}");
+    }
     assert!(!remove_installed(&place.path, &|_| ()).await.expect("nothing there"));
 }
 
@@ -358,6 +365,7 @@ fn a_full_disk_and_a_home_that_is_read_only_are_told_apart() {
     let path = Utf8Path::new("/home/dev/.local/share/conclave");
     let said = |kind: io::ErrorKind| InstallError::write(path, 260)(kind.into()).to_string();
     assert!(said(io::ErrorKind::StorageFull).contains("It takes 260 MB: free some space; nothing was installed"));
+    assert!(said(io::ErrorKind::FileTooLarge).contains("`ulimit -f`"));
     assert!(said(io::ErrorKind::ReadOnlyFilesystem).contains("Set XDG_DATA_HOME to a directory that can be written"));
 }
 
@@ -375,4 +383,42 @@ fn the_checksum_is_the_one_of_the_lock_file() {
             pin.package
         );
     }
+}
+
+#[tokio::test]
+async fn what_is_not_a_file_is_refused_and_not_waited_for() {
+    let (place, scratch) = (Place::new(), tempfile::tempdir().expect("a directory"));
+    let directory = Utf8PathBuf::from_path_buf(scratch.path().to_owned()).expect("UTF-8");
+    let pipe = directory.join("pipe");
+    nix::unistd::mkfifo(pipe.as_std_path(), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    for path in [pipe, "/dev/zero".into(), directory] {
+        let files = [path];
+        let refused = place.install(&[PINS[0]], InstallSource::Files(&files));
+        let refused = tokio::time::timeout(std::time::Duration::from_mins(1), refused).await;
+        let error = refused.expect("it ends").expect_err("refused");
+        assert!(
+            error.contains("it is not a file: name the file that `npm pack` makes"),
+            "{error}"
+        );
+        assert!(!place.path.exists());
+    }
+}
+
+#[tokio::test]
+async fn removing_leaves_nothing_and_waits_for_nobody_who_is_gone() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (place, url) = (Place::new(), registry(StatusCode::OK, bytes).await);
+    // The lock file of one that was killed.
+    std::fs::create_dir_all(&place.path).expect("a directory");
+    std::fs::write(place.path.join(".lock"), "").expect("a file");
+    let installed = place.install(&[pin], InstallSource::Registry(&url)).await;
+    installed.expect("installed");
+    assert_eq!(place.files(), WHOLE);
+    assert!(remove_installed(&place.path, &|_| ()).await.expect("removed"));
+    assert!(!place.path.exists());
+    // Other things of the user's in it stay.
+    std::fs::create_dir_all(&place.path).expect("a directory");
+    std::fs::write(place.path.join("notes"), "").expect("a file");
+    assert!(!remove_installed(&place.path, &|_| ()).await.expect("nothing there"));
+    assert_eq!(place.files(), ["notes"]);
 }

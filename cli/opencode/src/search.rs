@@ -2,10 +2,11 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
     OPENCODE_VERSION,
-    binary::{on_path, reported_version, shown},
+    binary::{VERSION_TIMEOUT, on_path, shown_version, version_within},
     errors::ProcessError,
     install::{installed_opencode, installed_ripgrep},
 };
@@ -64,14 +65,15 @@ impl Search<'_> {
             return Ok(binary);
         }
         let mut others = Vec::new();
+        let until = Instant::now() + VERSION_TIMEOUT;
         for binary in on_path("opencode", self.path) {
             let version = match packaged_version(&binary) {
                 Some(version) => Ok(version),
-                None => reported_version(&binary, self.path).await,
+                None => version_within(until.saturating_duration_since(Instant::now()), &binary, self.path).await,
             };
             match version {
                 Ok(version) if version == OPENCODE_VERSION => return Ok(binary),
-                Ok(version) => others.push(format!("{binary} is {}", shown(&version))),
+                Ok(version) => others.push(format!("{binary} is {}", shown_version(&version))),
                 Err(error) => others.push(format!("{binary} does not run: {error}")),
             }
         }

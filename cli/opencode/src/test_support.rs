@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{LaunchSettings, Launched, Sandbox};
+use crate::v1::{LaunchSettings, Launched, Sandbox};
 
 /// A directory of executables, as long as it lives.
 pub(crate) struct Bin {

@@ -38,7 +38,7 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
             return vec![Check::warning(NAME, detail).next(step)];
         }
         // The check of git says it.
-        Err(GitError::TooOld(_)) => return Vec::new(),
+        Err(GitError::TooOld(_) | GitError::NoVersion(_)) => return Vec::new(),
         Err(error) => return vec![Check::of_error(NAME, &error)],
     };
     if let Err(error) = repository.commit("HEAD").await {

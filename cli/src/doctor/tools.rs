@@ -2,7 +2,9 @@
 
 use camino::Utf8Path;
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
-use conclave_opencode::{OPENCODE_VERSION, ProcessError, Search, check_version, find_ripgrep, reported_version};
+use conclave_opencode::{
+    OPENCODE_VERSION, ProcessError, Search, check_version, find_ripgrep, reported_version, shown_version,
+};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Found, Request};
@@ -39,15 +41,23 @@ async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
         check_version(&binary, search.path).await?;
         Ok::<_, ProcessError>(binary)
     };
-    let opencode = match opencode.await {
+    let ripgrep = find_ripgrep(search.installed, search.path);
+    // Both at once: one that does not answer does not add its time to the other's.
+    let (opencode, ripgrep) = tokio::join!(opencode, async {
+        match ripgrep {
+            Ok(binary) => Ok(self::ripgrep(&binary, search.path).await),
+            Err(problem) => Err(problem),
+        }
+    });
+    let opencode = match opencode {
         Err(problem) if may_be_native => return native(&problem),
         Err(error) => Err(Check::of_error("opencode", &error)),
         Ok(binary) => Ok(Check::ok("opencode", format!("{OPENCODE_VERSION} at {binary}"))),
     };
-    let ripgrep = match find_ripgrep(search.installed, search.path) {
+    let ripgrep = match ripgrep {
         Err(problem) if may_be_native => return native(&problem),
         Err(error) => Check::of_error("ripgrep", &error),
-        Ok(binary) => ripgrep(&binary, search.path).await,
+        Ok(check) => check,
     };
     let runtime = opencode.is_ok().then(|| Check::ok("runtime", "OpenCode"));
     let checks = runtime
@@ -59,10 +69,12 @@ async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
 
 async fn ripgrep(binary: &Utf8Path, path: &str) -> Check {
     const NAME: &str = "ripgrep";
-    let reported = reported_version(binary, path).await;
-    match reported.as_deref().map(|text| text.lines().next().unwrap_or_default()) {
-        Ok(version) if version.starts_with("ripgrep ") => Check::ok(NAME, format!("{version} at {binary}")),
-        Ok(_) => Check::failure(NAME, format!("{binary} is not ripgrep")).next("install the package `ripgrep`"),
+    match reported_version(binary, path).await {
+        Ok(version) if version.starts_with("ripgrep ") => {
+            Check::ok(NAME, format!("{} at {binary}", shown_version(&version)))
+        }
+        Ok(_) => Check::failure(NAME, format!("{binary} is not ripgrep"))
+            .next("install the package `ripgrep`, or fetch it: conclave runtime install"),
         Err(error) => Check::failure(NAME, format!("{binary} does not run: {error}"))
             .next("install the package `ripgrep`, or fetch it: conclave runtime install"),
     }

@@ -87,7 +87,9 @@ fn of_api(error: &ApiError) -> FailureKind {
 fn of_process(error: &ProcessError) -> FailureKind {
     match error {
         ProcessError::Missing(_) | ProcessError::NoneFits(_) => FailureKind::RuntimeMissing,
-        ProcessError::Version { .. } | ProcessError::NoRipgrep => FailureKind::WrongImage,
+        ProcessError::Version { .. } | ProcessError::NoVersion { .. } | ProcessError::NoRipgrep => {
+            FailureKind::WrongImage
+        }
         // A program for another machine or C library, or one that the job's user may not run.
         ProcessError::Start(_, source)
             if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)

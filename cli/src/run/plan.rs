@@ -11,7 +11,7 @@ use conclave_engine::{
     review::{ApprovalHold, Presence, RuntimeName},
     rules::RuleInForce,
 };
-use conclave_opencode::{ConfigFile, Endpoints};
+use conclave_opencode::v1::{ConfigFile, Endpoints, explain};
 use conclave_shared::{
     config::{CapabilityList, ModelReason, ModelSource, PriceList, RouteExplanation},
     effort::Effort,
@@ -249,7 +249,7 @@ pub(crate) async fn explanation(
 
 /// `opencode.json` as a run would write it, but for the ports, which are known only then.
 fn explain_file(prepared: &Prepared) -> Vec<Explained> {
-    let lines = conclave_opencode::explain(&ConfigFile {
+    let lines = explain(&ConfigFile {
         config: &prepared.runtime,
         endpoints: &Endpoints::placeholders(),
         reviewer_prompt: REVIEWER_PROMPT,

@@ -7,7 +7,7 @@ use conclave_engine::{
     plugin::{AgentRole, AgentSpec, Owned, ProviderModel, ProviderSpec, ProviderWire, RuntimeConfig},
     ports::{AgentRuntime, SessionEvent, SessionFault, SessionId, SessionPrompt},
 };
-use conclave_opencode::{
+use conclave_opencode::v1::{
     ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, OpenCode, OpenCodeSettings, Sandbox,
     render_config,
 };

@@ -58,10 +58,7 @@ pub enum InstallError {
         package: String,
     },
     /// The registry answered with an error.
-    #[error(
-        "{host} answered {status} for {package}. Name a registry that has it with --registry, or bring the file with \
-         --tarball"
-    )]
+    #[error("{host} answered {status} for {package}. {}, or bring the file with --tarball", next_step(.status))]
     Status {
         /// The registry.
         host: String,
@@ -151,11 +148,31 @@ impl InstallError {
     }
 }
 
+/// What to do about a registry's answer.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the error's text has references only")]
+const fn next_step(status: &u16) -> &'static str {
+    match status {
+        401 | 403 => {
+            "It gives the package to known users only, if at all: name the registry with a user and a password \
+             (--registry https://USER:PASSWORD@HOST/), or another one"
+        }
+        407 => "That was a proxy, which wants to know the user: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
+        429 => {
+            "It has had too many requests from here: wait some minutes and try again, name another registry with --registry"
+        }
+        500..=599 => "It does not work at the moment: try again later, name another registry with --registry",
+        _ => "Name a registry that has it with --registry",
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the error's text has references only")]
 fn remedy(error: &io::Error, megabytes: &u64) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!("It takes {megabytes} MB: free some space")
+        }
+        io::ErrorKind::FileTooLarge => {
+            format!("It takes {megabytes} MB: raise the limit on the size of a file (`ulimit -f`)")
         }
         _ => "Set XDG_DATA_HOME to a directory that can be written".to_owned(),
     }

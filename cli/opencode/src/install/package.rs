@@ -11,8 +11,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use camino::{Utf8Path, Utf8PathBuf};
 use flate2::read::GzDecoder;
 use futures_util::StreamExt;
+use nix::libc::O_NONBLOCK;
 use reqwest::{Certificate, Client};
 use sha2::{Digest, Sha512};
+use tokio::task::yield_now;
 use url::Url;
 
 use super::{errors::InstallError, pins::Pin};
@@ -21,6 +23,9 @@ use super::{errors::InstallError, pins::Pin};
 const CONNECT: Duration = Duration::from_secs(20);
 /// Time in which something has to come.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
 
 /// The client of a registry.
 pub(super) struct Registry {
@@ -105,23 +110,52 @@ impl Registry {
     }
 }
 
+/// Opens a file that a person has named. A pipe would be waited for, and a device may have no end.
+fn open(path: &Utf8Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        let kind = "it is not a file: name the file that `npm pack` makes";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, kind))
+    }
+}
+
 /// Returns the checksum of a file.
-pub(super) fn sum_of(file: &Utf8Path) -> io::Result<String> {
+pub(super) async fn sum_of(file: &Utf8Path) -> io::Result<String> {
     let mut sum = Sha512::new();
-    let mut file = BufReader::with_capacity(1 << 20, File::open(file)?);
-    let mut piece = vec![0; 1 << 20];
+    let mut file = open(file)?;
+    let mut piece = vec![0; PIECE];
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(STANDARD.encode(sum.finalize())),
             count => sum.update(&piece[..count]),
         }
+        yield_now().await;
+    }
+}
+
+/// Copies to the end.
+async fn copy(
+    from: &mut impl Read,
+    to: &mut impl Write,
+    read: impl Fn(io::Error) -> InstallError,
+    write: impl Fn(io::Error) -> InstallError,
+) -> Result<(), InstallError> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match from.read(&mut piece).map_err(&read)? {
+            0 => return Ok(()),
+            count => to.write_all(&piece[..count]).map_err(&write)?,
+        }
+        yield_now().await;
     }
 }
 
 /// Unpacks the program alone, into a directory that is there. Returns its path.
-pub(super) fn unpack(tarball: &Utf8Path, pin: &Pin, into: &Utf8Path) -> Result<Utf8PathBuf, InstallError> {
+pub(super) async fn unpack(tarball: &Utf8Path, pin: &Pin, into: &Utf8Path) -> Result<Utf8PathBuf, InstallError> {
     let read = |error| InstallError::Read(tarball.to_owned(), error);
-    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(File::open(tarball).map_err(read)?)));
+    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(open(tarball).map_err(read)?)));
     for entry in archive.entries().map_err(read)? {
         let mut entry = entry.map_err(read)?;
         if entry.path_bytes().as_ref() != pin.member.as_bytes() || !entry.header().entry_type().is_file() {
@@ -136,7 +170,7 @@ pub(super) fn unpack(tarball: &Utf8Path, pin: &Pin, into: &Utf8Path) -> Result<U
             .mode(0o755)
             .open(&path)
             .map_err(write)?;
-        io::copy(&mut entry, &mut file).map_err(write)?;
+        copy(&mut entry, &mut file, read, write).await?;
         file.sync_all().map_err(write)?;
         return Ok(path);
     }

@@ -6,7 +6,7 @@ use conclave_engine::{
     prompt::PromptLibrary,
     session::{TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW},
 };
-use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH};
+use conclave_opencode::v1::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH};
 use conclave_shared::reviewer::ReviewerName;
 
 use crate::{env::providers, exit::Failure, run::prepare::own_reviewers::OwnReviewers};

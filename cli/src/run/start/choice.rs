@@ -73,7 +73,7 @@ pub(crate) async fn find_programs(env: &Environment) -> Result<Programs, Process
 const fn is_its_own(problem: &ProcessError) -> bool {
     matches!(
         problem,
-        ProcessError::NoneFits(_) | ProcessError::Version(..) | ProcessError::Start(..)
+        ProcessError::NoneFits(_) | ProcessError::Version(..) | ProcessError::NoVersion(..) | ProcessError::Start(..)
     )
 }
 

@@ -10,8 +10,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{ports::CoordinatorTools, session::CoordinatorMailbox};
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{
-    ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, Programs, StartError,
-    render_config, serve_tools,
+    Programs, StartError,
+    v1::{
+        ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, MCP_TOKEN_VARIABLE, McpHandle, OpenCode,
+        OpenCodeSettings, render_config, serve_tools,
+    },
 };
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::config::MAX_CALL_SECONDS;
@@ -78,10 +81,7 @@ impl Child {
         let directory = scratch.join("runtime");
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
         let config = directory.join("opencode.json");
-        let ours = [
-            (conclave_opencode::GATEWAY_KEY_VARIABLE, &run_key),
-            (conclave_opencode::MCP_TOKEN_VARIABLE, &token),
-        ];
+        let ours = [(GATEWAY_KEY_VARIABLE, &run_key), (MCP_TOKEN_VARIABLE, &token)];
         let environment = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
         // Rules of the sandbox hold for what is there.
         std::fs::create_dir_all(workspace).map_err(Failure::io(format!("make {workspace}")))?;

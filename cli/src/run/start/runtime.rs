@@ -5,7 +5,7 @@ use std::sync::Arc;
 use conclave_engine::{ports::AgentRuntime, review::Review, session::CoordinatorMailbox};
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_native::{NativeRuntime, NativeSettings};
-use conclave_opencode::{McpHandle, OpenCode};
+use conclave_opencode::v1::{McpHandle, OpenCode};
 use conclave_sandbox::SandboxStatus;
 use secrecy::SecretString;
 

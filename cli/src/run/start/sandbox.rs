@@ -7,7 +7,7 @@ use conclave_engine::{
     plugin::{McpLocation, McpServer, Owned},
     review::{Review, RuntimeName, SandboxReport},
 };
-use conclave_opencode::{Sandbox, SandboxSettings, probe_sandbox};
+use conclave_opencode::v1::{Sandbox, SandboxSettings, probe_sandbox};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
 

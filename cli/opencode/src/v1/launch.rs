@@ -14,10 +14,12 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{
+use super::{
     api::Client,
-    binary::{check_version, same_version},
     child::{LaunchSettings, Process, ProvenPort},
+};
+use crate::{
+    binary::{check_version, same_version},
     errors::{ProcessError, StartError},
 };
 

@@ -15,12 +15,12 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::{
+use super::{
     api::{Client, MAX_EVENT, bounded_events, interpret},
     child::Process,
-    errors::StartError,
     launch::Launched,
 };
+use crate::errors::StartError;
 
 /// The settings with which a launched child becomes a runtime.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::child::ProvenPort;
+use crate::v1::child::ProvenPort;
 
 /// Refuses connections that the child did not take, before a byte is sent over them.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,7 @@ where
 mod tests {
     use tokio::io::AsyncReadExt;
 
-    use crate::{api::Client, child::ProvenPort};
+    use crate::v1::{api::Client, child::ProvenPort};
 
     #[tokio::test]
     async fn another_program_at_the_port_of_a_dead_child_hears_nothing() {

@@ -4,7 +4,7 @@ use axum::{Json, Router, routing::get};
 use serde_json::json;
 
 use super::*;
-use crate::{OPENCODE_VERSION, child::ProvenPort, test_support::launched};
+use crate::{OPENCODE_VERSION, test_support::launched, v1::child::ProvenPort};
 
 /// A server in OpenCode's place that says this of itself.
 async fn server(agents: Value, servers: Value, root: &str) -> ProvenPort {

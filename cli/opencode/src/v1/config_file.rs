@@ -12,7 +12,7 @@ use conclave_engine::plugin::{
 use conclave_shared::config::{MAX_CALL_SECONDS, MAX_RUN_SECONDS};
 use serde_json::{Value, json};
 
-use crate::GATEWAY_KEY_VARIABLE;
+use super::GATEWAY_KEY_VARIABLE;
 use annotated::Node;
 
 pub use annotated::ExplainedLine;
