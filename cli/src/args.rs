@@ -67,8 +67,8 @@ fn without_empty(command: clap::Command, environment: &Environment) -> clap::Com
 
 const ABOUT: &str = "Code review of merge and pull requests by a panel of AI reviewers and a judge.
 
-The reviewers are sessions of OpenCode that can only read. What they find is checked against the code, judged, and \
-turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or \
+The reviewers are sessions of OpenCode, or of Conclave's own runtime, that can only read. What they find is checked \
+against the code, judged, and turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or \
 CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.";
 
 const AFTER_HELP: &str = "Examples:
@@ -81,13 +81,14 @@ const AFTER_HELP: &str = "Examples:
   conclave review --dry-run          the same, but print instead of posting
   conclave init                      make a repository ready for reviews in its pipelines
   conclave doctor                    is everything here that a review needs?
-  conclave runtime install           fetch the OpenCode that reviews run in
+  conclave runtime install           fetch OpenCode for reviews to run in, in place of Conclave's own runtime
   conclave replay RUN_DIR            show a finished or crashed run again
   conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
   conclave memory show               what reviews of this project have learned from people
 
-Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
-4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
+Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration, or the result could not be written;
+3 the forge failed; 4 inconclusive (--strict); 5 out of time; 6 less of a sandbox than required; 130, 143 stopped
+by a signal.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -105,7 +106,7 @@ pub(crate) enum Command {
     Demo,
     /// Check everything that a review needs, and say for each failure what to do; asks no model and writes nothing
     Doctor(DoctorArguments),
-    /// Fetch or remove the OpenCode that reviews run in
+    /// Fetch or remove the OpenCode that reviews run in; without one they run in Conclave's own runtime
     Runtime(RuntimeArguments),
     /// Review before each push: install or remove a pre-push hook of this repository
     Hook(HookArguments),

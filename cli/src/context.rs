@@ -2,7 +2,7 @@
 
 pub(crate) mod signals;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use tokio::time::Instant;
@@ -50,7 +50,7 @@ pub(crate) struct Context {
     /// Prints without secrets.
     pub(crate) output: Output,
     /// What ends a run before its end, once it is watched for.
-    pub(crate) signals: Signals,
+    pub(crate) signals: Arc<Signals>,
 }
 
 impl Context {
@@ -60,7 +60,15 @@ impl Context {
             output: Output::new(redactor.clone()),
             redactor,
             env,
-            signals: Signals::default(),
+            signals: Arc::default(),
+        }
+    }
+
+    /// The same run in another environment.
+    pub(crate) fn within(&self, env: Environment) -> Self {
+        Self {
+            signals: Arc::clone(&self.signals),
+            ..Self::new(env)
         }
     }
 
@@ -70,7 +78,7 @@ impl Context {
             env: self.env.clone(),
             redactor: self.redactor.clone(),
             output: self.output.clone(),
-            signals: Signals::default(),
+            signals: Arc::default(),
         }
     }
 

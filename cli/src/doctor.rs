@@ -11,6 +11,7 @@ mod page;
 mod place;
 mod project;
 mod providers;
+mod settings;
 mod tools;
 mod workers;
 

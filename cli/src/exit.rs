@@ -42,7 +42,7 @@ exits! {
     /// faults, `doctor` something that keeps a review from working
     Blocked = 1;
     /// bad usage or configuration, or too little memory, processes, open files or room on a disk: the review could not start or go on,
-    /// or standard output could not be written
+    /// or its result could not be written
     Usage = 2;
     /// the forge failed; for `config`, its service
     Forge = 3;

@@ -18,7 +18,10 @@ mod sweep;
 pub(crate) mod telemetry;
 pub(crate) mod workflow;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use camino::Utf8PathBuf;
 use conclave_engine::{
@@ -170,6 +173,7 @@ impl Run<'_> {
             run: self,
             executed: &executed,
             directory: &directory,
+            lost: AtomicBool::new(false),
         };
         ending.finish(review, runtime, gate).await
     }

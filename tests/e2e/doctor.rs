@@ -176,6 +176,40 @@ async fn programs_that_are_missing_old_or_of_another_version() {
     let path = format!("{}:/usr/bin:/bin", old.path().display());
     let report = Findings::of(local().env("PATH", path)).await;
     report.only_failure("git", "git version 2.20.1 is too old: 2.41 or newer", "Update git");
+
+    // What neither ends nor stops is given up, each beside the others.
+    let silent = bin(&[]);
+    for (name, text) in [
+        ("git", "exec sleep 600"),
+        ("rg", "exec yes"),
+        ("opencode", "exec sleep 600"),
+    ] {
+        script(silent.path(), name, text);
+    }
+    let path = format!("{}:/usr/bin:/bin", silent.path().display());
+    let odd = local()
+        .env("PATH", path)
+        .env("CONCLAVE_OPENCODE", silent.path().join("opencode"))
+        .run()
+        .await
+        .expect_code(1);
+    for part in [
+        "the `git` on PATH does not answer to `--version`",
+        "rg does not run: it answers `--version` with more than 64 KB",
+        "is not a working OpenCode 1.18.33: it did not report its version in time",
+        "conclave runtime install",
+    ] {
+        assert!(
+            odd.stdout
+                .replace('\n', " ")
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains(part),
+            "{part}:\n{}",
+            odd.stdout
+        );
+    }
 }
 
 #[tokio::test]
@@ -206,6 +240,25 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     repository.commit("Settings");
     let report = Findings::of(at(repository.path())).await;
     report.only_warning("settings", "harsh", "and the bot does not approve");
+
+    // On another branch what counts is still the target's, whatever this branch makes of it.
+    repository.git(&["checkout", "--quiet", "-b", "mended"]);
+    repository.write(".conclave.toml", "[review]\nstrictness = \"strict\"\n");
+    repository.commit("Mend the settings");
+    let report = Findings::of(at(repository.path())).await;
+    report.only_warning("settings", "main (", "correct it on the target branch");
+    repository.git(&["branch", "--force", "main", "HEAD"]);
+    repository.write(".conclave.toml", "[review]\nstrictness = \"harsher\"\n");
+    repository.commit("Break the settings");
+    let report = Findings::of(at(repository.path())).await;
+    report.only_warning("settings", "HEAD: ", "before it is merged");
+    let of_target = at(repository.path()).env("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "elsewhere");
+    let report = Findings::of(of_target).await;
+    report.only_warning(
+        "settings",
+        "the tip of elsewhere, which counts, is not in this checkout",
+        "the target branch",
+    );
 }
 
 #[tokio::test]
@@ -559,6 +612,8 @@ async fn a_tracker_that_is_nearly_full_is_a_warning() {
 async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     let (provider, repository) = (provider().await, Repository::clean());
     let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+    let report = Findings::of(local().env("TMPDIR", "tmp")).await;
+    report.only_failure("scratch", "TMPDIR is `tmp`", "an absolute path");
     let report = Findings::of(local().env("TMPDIR", "/proc/self")).await;
     report.only_failure("scratch", "/proc/self cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/proc/self")).await;

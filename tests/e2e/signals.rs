@@ -280,6 +280,48 @@ async fn a_signal_while_opencode_starts_leaves_nothing_either() {
     assert!(provider.requests().is_empty());
 }
 
+/// A demo makes its repository first, and a plan its scratch space.
+#[tokio::test]
+async fn a_signal_at_any_moment_of_a_beginning_leaves_nothing() {
+    let repository = Repository::flawed();
+    // A git that takes its time with what is asked of it.
+    let bin = tempfile::tempdir().unwrap();
+    executable(
+        &bin.path().join("git"),
+        "#!/bin/sh\n: >>\"$TMPDIR/../asked\"\ncase \"$*\" in *--version*) ;; *) exec sleep 600 ;; esac\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
+    );
+    let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
+    for arguments in [&["demo"][..], &["plan", "main..feature"]] {
+        for waits in [false, true] {
+            let job = Conclave::new(repository.path(), arguments);
+            let job = if waits { job.env("PATH", &path) } else { job };
+            let (mut child, home) = job.start();
+            let temporary = home.path().join("tmp");
+            let begun = async {
+                while std::fs::read_dir(&temporary).unwrap().count() == 0
+                    || waits && !home.path().join("asked").exists()
+                {
+                    if child.try_wait().unwrap().is_some() {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, begun).await.expect("it begins");
+            if child.try_wait().unwrap().is_none() {
+                send(&child, Signal::SIGTERM);
+            }
+            let code = ends(&mut child).await.code();
+            assert!(
+                code == Some(143) || !waits && code == Some(0),
+                "{arguments:?}: {code:?}"
+            );
+            tidy(home.path());
+            nothing_left_running(&home.path().join("run")).await;
+        }
+    }
+}
+
 async fn a_signal_before_the_sessions_start_leaves_nothing_either() {
     let (provider, repository) = (provider().await, Repository::flawed());
     // A configuration service that accepts and never answers holds the run where it prepares.

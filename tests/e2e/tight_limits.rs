@@ -87,6 +87,71 @@ async fn too_little_memory_ends_a_run_with_what_to_do() {
     assert!(told > 0, "none of the limits was too low");
 }
 
+/// A script of the shell around `conclave`, with its exit code.
+fn shell(repository: &Repository, script: &str) -> Conclave {
+    let directory = repository.path().join("src");
+    std::fs::create_dir_all(&directory).unwrap();
+    let runtime = ["CONCLAVE_RUNTIME", "native"];
+    Conclave::script(&directory, &format!("set -o pipefail; {script}"), "../run")
+        .without("CONCLAVE_OPENCODE")
+        .env(runtime[0], runtime[1])
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_written_is_no_success() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    for command in [
+        "local main --output ../run",
+        "plan main",
+        "--help",
+        "--version",
+        "completions bash",
+    ] {
+        let full = shell(&repository, &format!("conclave {command} >/dev/full"));
+        let outcome = full.anthropic(&provider).run().await.expect_code(2);
+        let text = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "error: failed to write to standard output: No space left on device",
+            "Free some space",
+        ] {
+            assert!(text.contains(part), "{command}: {}", outcome.stderr);
+        }
+        // A reader that has seen enough is none of our business.
+        let closed = shell(
+            &repository,
+            &format!("conclave {command} 2>../err | true; cat ../err >&2"),
+        );
+        let outcome = closed.anthropic(&provider).run().await.expect_code(0);
+        assert!(!outcome.stderr.contains("error:"), "{command}: {}", outcome.stderr);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_on_the_size_of_files_ends_a_run_with_what_to_do() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    // From a limit at which git can write nothing to one at which the reports are too large.
+    let mut told = 0;
+    for blocks in [0, 1, 2, 4, 8] {
+        let place = tempfile::tempdir().unwrap();
+        let script = format!("ulimit -f {blocks}; exec conclave local main --output ../run");
+        let outcome = shell(&repository, &script)
+            .anthropic(&provider)
+            .env("TMPDIR", place.path())
+            .run()
+            .await;
+        match outcome.code {
+            Some(0) => assert!(blocks > 0, "{}", outcome.stderr),
+            Some(2) => {
+                assert!(outcome.stderr.contains("ulimit -f"), "{blocks}: {}", outcome.stderr);
+                told += 1;
+            }
+            other => panic!("{blocks}: {other:?}\n{}", outcome.stderr),
+        }
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "{blocks}");
+    }
+    assert!(told > 1, "none of the limits was too low");
+}
+
 /// Programs that this thread starts from now on can start no thread.
 #[cfg(target_os = "linux")]
 fn without_threads() {

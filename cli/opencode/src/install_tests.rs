@@ -422,3 +422,29 @@ async fn removing_leaves_nothing_and_waits_for_nobody_who_is_gone() {
     assert!(!remove_installed(&place.path, &|_| ()).await.expect("nothing there"));
     assert_eq!(place.files(), ["notes"]);
 }
+
+#[tokio::test]
+async fn a_registry_gets_the_user_of_its_address_and_nobody_else_sees_it() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let router = Router::new().fallback(move |headers: axum::http::HeaderMap| async move {
+        match headers.get("authorization").and_then(|value| value.to_str().ok()) {
+            // `dev:hush-hush`
+            Some("Basic ZGV2Omh1c2gtaHVzaA==") => (StatusCode::OK, bytes),
+            _ => (StatusCode::UNAUTHORIZED, Vec::new()),
+        }
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let host = listener.local_addr().expect("bound").to_string();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let place = Place::new();
+    let wrong = format!("http://dev:another-word@{host}/");
+    let error = place.install(&[pin], InstallSource::Registry(&wrong)).await;
+    let error = error.expect_err("refused");
+    assert!(
+        error.contains("answered 401") && !error.contains("another-word"),
+        "{error}"
+    );
+    let right = format!("http://dev:hush-hush@{host}/");
+    let installed = place.install(&[pin], InstallSource::Registry(&right)).await;
+    installed.expect("installed");
+}

@@ -44,9 +44,14 @@ const KEPT: [&str; 21] = [
 
 pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
     let output = &context.output;
+    // Before there is a directory that a signal could leave behind.
+    context.watch_signals()?;
     let scratch = Scratch::create(context.signals.stop())?;
     let repository = scratch.path().join("shop");
-    conclave_git::import(&repository, EXAMPLE, BRANCH).await?;
+    tokio::select! {
+        exit = context.signals.arrived() => return Ok(exit),
+        imported = conclave_git::import(&repository, EXAMPLE, BRANCH) => imported?,
+    }
     let key = conclave_gateway::random_run_key()?;
     let provider = ScriptedProvider::builder()
         .api_key(key.expose_secret())
@@ -72,7 +77,7 @@ pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
             "the demo's arguments belong to another command".to_owned(),
         ));
     };
-    let exit = Box::pin(local::run(arguments, &Context::new(environment))).await?;
+    let exit = Box::pin(local::run(arguments, &context.within(environment))).await?;
     if exit == Exit::Reviewed {
         output.layout(
             "\nReview your own work, in a repository of yours:\n\

@@ -11,6 +11,7 @@ use crate::{
     args::{Gate, HookCommand, PrePushArguments},
     context::Context,
     exit::{Exit, Failure},
+    output,
     run::scratch::Scratch,
 };
 
@@ -64,12 +65,16 @@ async fn pre_push(mut arguments: PrePushArguments, context: &Context) -> Result<
                 return Ok(exit);
             }
             Ok(exit @ (Exit::Interrupted | Exit::Terminated)) => return Ok(exit),
-            Ok(_) => output.note("The review did not end in time; the push goes on."),
+            Ok(Exit::OutOfTime) => output.note("The review did not end in time; the push goes on."),
+            Ok(_) => output.note("The review has lost its records; the push goes on."),
             Err(failure) => {
                 output.error(failure);
                 output.note("Nothing was reviewed; the push goes on.");
             }
         }
+    }
+    if let Some(error) = output::lost() {
+        output.note(&format!("The review could not be shown: {error}; the push goes on."));
     }
     Ok(Exit::Reviewed)
 }

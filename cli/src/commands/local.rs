@@ -50,6 +50,14 @@ pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<
 
 /// Shows what a review would be.
 pub(crate) async fn plan(arguments: PlanArguments, context: &Context) -> Result<Exit, Failure> {
+    context.watch_signals()?;
+    tokio::select! {
+        exit = context.signals.arrived() => Ok(exit),
+        planned = Box::pin(show_plan(arguments, context)) => planned,
+    }
+}
+
+async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, Failure> {
     let scratch = Scratch::create(context.signals.stop())?;
     let range = chosen(arguments.range.as_deref(), &arguments.place);
     let source = source(range, arguments.place.repo.as_deref(), &scratch, context).await?;

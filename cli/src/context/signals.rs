@@ -2,7 +2,10 @@
 //! second signal at once.
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -30,6 +33,8 @@ pub(crate) struct Signals {
     asked: Arc<OnceLock<Instant>>,
     /// What waits for signals and for the end of time; ends with this.
     waiting: Mutex<JoinSet<()>>,
+    /// True once signals are watched for: a signal counts once.
+    is_watching: AtomicBool,
 }
 
 impl Default for Signals {
@@ -41,6 +46,7 @@ impl Default for Signals {
             exits: watch::Sender::default(),
             asked: Arc::default(),
             waiting: Mutex::default(),
+            is_watching: AtomicBool::new(false),
         }
     }
 }
@@ -48,6 +54,9 @@ impl Default for Signals {
 impl Signals {
     /// From here on a signal ends the run in good order, with nothing left behind; a second one at once.
     pub(crate) fn watch(&self) -> Result<(), std::io::Error> {
+        if self.is_watching.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let (stopping, exits) = (Arc::clone(&self.stopping), self.exits.clone());

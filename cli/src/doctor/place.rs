@@ -1,10 +1,9 @@
 //! Where a review would run: the repository, its settings, the disk, the job.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::repo_config::{REPO_CONFIG_FILE, parse};
 use conclave_git::{GitError, Repository};
 
-use super::{Check, Found, Request};
+use super::{Check, Found, Request, settings};
 use crate::run::directory::{default_root, temporary};
 
 /// What a review of a large repository writes, with some to spare.
@@ -60,26 +59,8 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
         }
         Ok(false) => Check::ok(NAME, format!("{root}, with its whole history")),
     };
-    let settings = repository.file("HEAD", REPO_CONFIG_FILE).await.ok().flatten();
-    [check]
-        .into_iter()
-        .chain(settings.map(|text| settings_of(&text)))
-        .collect()
-}
-
-fn settings_of(text: &[u8]) -> Check {
-    let problems = parse(text).problems;
-    if problems.is_empty() {
-        return Check::ok("settings", format!("{REPO_CONFIG_FILE} of HEAD has no fault"));
-    }
-    let step = if problems.iter().any(|problem| problem.protects) {
-        "correct it on the target branch; until then these settings keep their defaults, or the strictest value where they \
-         protect, and the bot does not approve"
-    } else {
-        "correct it on the target branch; until then these settings keep their defaults"
-    };
-    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Check::warning("settings", problems.join("; ")).next(step)
+    let settings = settings::examine(request, &repository).await;
+    [check].into_iter().chain(settings).collect()
 }
 
 /// What GitLab says about the job.
@@ -106,6 +87,10 @@ fn job(request: &Request<'_>) -> Option<Check> {
 
 /// Returns whether files can be written there, and enough of them.
 fn disk(name: &str, directory: &Utf8Path) -> Check {
+    if name == "scratch" && !directory.is_absolute() {
+        let detail = format!("TMPDIR is `{directory}`, which depends on the directory that a program runs in");
+        return Check::failure(name, detail).next("set TMPDIR to an absolute path, or unset it");
+    }
     if let Err(error) = writable(directory) {
         let step = match name {
             "records" => "make it writable, or name another directory with --output (CONCLAVE_OUTPUT)",
@@ -157,24 +142,13 @@ mod tests {
     use crate::doctor::Status;
 
     #[test]
-    fn faults_of_the_settings_are_told_with_their_places() {
-        assert_eq!(settings_of(b"[review]\nstrictness = \"strict\"\n").status, Status::Ok);
-        let check = settings_of(b"[review]\nstrictness = \"harsh\"\n");
-        assert_eq!(check.status, Status::Warning);
-        assert!(
-            check.detail.contains("harsh") && check.detail.contains('2'),
-            "{}",
-            check.detail
-        );
-    }
-
-    #[test]
     fn a_directory_below_a_file_cannot_be_written() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let below = Utf8PathBuf::from_path_buf(file.path().join("records")).expect("UTF-8");
         // The nearest directory that is there can be written, so this is the case of a home that is not made yet.
         assert_eq!(disk("records", &below).status, Status::Ok);
         assert_eq!(disk("scratch", Utf8Path::new("/proc/self")).status, Status::Failure);
+        assert_eq!(disk("scratch", Utf8Path::new("tmp")).status, Status::Failure);
         assert_eq!(disk("records", Utf8Path::new("/proc/self")).status, Status::Warning);
     }
 }

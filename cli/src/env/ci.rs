@@ -277,6 +277,17 @@ impl Environment {
         Ok(Some((environment.pipeline()?, false)))
     }
 
+    /// The branch that the job's change is to be merged into, else the project's default branch, as far as the job's variables say.
+    pub(crate) fn target_branch(&self) -> Option<&str> {
+        [
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
+            "GITHUB_BASE_REF",
+            "CI_DEFAULT_BRANCH",
+        ]
+        .into_iter()
+        .find_map(|name| self.get(name))
+    }
+
     /// The checkout of a job.
     pub(crate) fn job_checkout(&self) -> Option<&str> {
         self.get("CI_PROJECT_DIR").or_else(|| self.github_checkout())

@@ -1,6 +1,6 @@
 //! Where a run keeps its records.
 
-use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt};
+use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt, path::PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -183,5 +183,14 @@ pub(crate) fn programs_directory(environment: &Environment) -> Option<Utf8PathBu
 
 /// The directory for scratch space.
 pub(crate) fn temporary() -> Utf8PathBuf {
-    Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
+    Utf8PathBuf::from_path_buf(temporary_path()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
+}
+
+/// The same as the system has it. An empty variable is one that is not set.
+pub(super) fn temporary_path() -> PathBuf {
+    let place = std::env::temp_dir();
+    if place.as_os_str().is_empty() {
+        return PathBuf::from("/tmp");
+    }
+    place
 }

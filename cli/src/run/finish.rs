@@ -2,6 +2,8 @@
 
 pub(crate) mod outcome;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use conclave_engine::{
     ports::{ForgeError, Publication, PublishOutcome},
     review::{Meanwhile, Review, StopCause},
@@ -22,6 +24,7 @@ use super::{
 use crate::{
     args::Gate,
     context::LastStep,
+    crash,
     exit::{Exit, Failure},
     output,
 };
@@ -31,6 +34,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) run: &'a Run<'a>,
     pub(crate) executed: &'a Executed,
     pub(crate) directory: &'a RunDirectory,
+    /// True once records or reports could not be written.
+    pub(crate) lost: AtomicBool,
 }
 
 impl Ending<'_> {
@@ -64,6 +69,7 @@ impl Ending<'_> {
                 match exit_of(&review, gate, strict) {
                     // A review that was not shown is not finished.
                     Exit::Reviewed if strict && self.was_denied() => Exit::Inconclusive,
+                    Exit::Reviewed if self.lost.load(Ordering::Relaxed) => Exit::Usage,
                     exit => exit,
                 }
             }),
@@ -114,7 +120,7 @@ impl Ending<'_> {
         }
         let excerpts = source::excerpts(&job.repository, review).await;
         if let Err(failure) = self.record(review, &excerpts) {
-            context.output.warn(&failure);
+            self.note_lost(&failure);
             without_records(review, &failure);
         }
         let shown = output::Shown {
@@ -129,10 +135,20 @@ impl Ending<'_> {
             // It is posted as another one than was printed: the records have to tell the same as the note.
             review.clone_from(amended);
             if let Err(failure) = self.record(review, &excerpts) {
-                context.output.warn(failure);
+                self.note_lost(&failure);
             }
         }
         Ok(posted)
+    }
+
+    /// Shows that records or reports could not be written. A run that has lost them has failed.
+    fn note_lost(&self, failure: &Failure) {
+        let output = &self.run.context.output;
+        output.warn(failure);
+        if let Some(remedy) = crash::remedy(&failure.to_string()) {
+            output.note(remedy);
+        }
+        self.lost.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether the token may not write, and the workflow shows the review all the same.

@@ -19,7 +19,7 @@ use nix::{
     unistd::geteuid,
 };
 
-use super::sweep;
+use super::{directory::temporary_path, sweep};
 use crate::exit::Failure;
 
 /// The first part of the directory's name.
@@ -78,13 +78,23 @@ impl Drop for Scratch {
 impl Scratch {
     /// Makes it. Once `stop` says that the run has to end, its removal has less time.
     pub(crate) fn create(stop: StopSignal) -> Result<Self, Failure> {
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|source| {
-            let place = std::env::temp_dir();
-            Failure::Settings(format!(
-                "failed to make a temporary directory in {}: {source}. Set TMPDIR to a directory that can be written",
+        let place = temporary_path();
+        if !place.is_absolute() {
+            // It would be in the code under review, and somewhere else for each program that is started.
+            return Err(Failure::Settings(format!(
+                "TMPDIR is `{}`, which depends on the directory that a program runs in. Set it to an absolute path, or unset it",
                 place.display()
-            ))
-        })?;
+            )));
+        }
+        let directory = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .tempdir_in(&place)
+            .map_err(|source| {
+                Failure::Settings(format!(
+                    "failed to make a temporary directory in {}: {source}. Set TMPDIR to a directory that can be written",
+                    place.display()
+                ))
+            })?;
         let path = Utf8PathBuf::from_path_buf(directory.keep()).map_err(|path| {
             Failure::Settings(format!(
                 "the path of the temporary directory {} is not UTF-8",
@@ -98,7 +108,7 @@ impl Scratch {
             stop,
             leftovers: thread::Builder::new()
                 .name("leftovers".to_owned())
-                .spawn(move || remove_leftovers(&std::env::temp_dir(), own.as_std_path()))
+                .spawn(move || remove_leftovers(&place, own.as_std_path()))
                 .ok(),
         })
     }

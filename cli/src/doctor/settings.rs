@@ -1,0 +1,176 @@
+//! The repository's settings: those that a review would take, and those that this branch would bring.
+
+use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, parse};
+use conclave_git::{GitError, Repository};
+
+use super::{Check, Request};
+
+const NAME: &str = "settings";
+
+/// The settings of one commit, and how a person calls it.
+struct Version {
+    name: String,
+    /// True if a review takes these.
+    counts: bool,
+    problems: Vec<RepoConfigProblem>,
+}
+
+/// Looks at the settings of the target branch's tip, which count, and at those of `HEAD` where they are others. No check where
+/// there are none.
+pub(super) async fn examine(request: &Request<'_>, repository: &Repository) -> Option<Check> {
+    match versions(request, repository).await {
+        Ok(versions) => check(&versions),
+        Err(error) => Some(Check::of_error(NAME, &error)),
+    }
+}
+
+async fn versions(request: &Request<'_>, repository: &Repository) -> Result<Vec<Version>, GitError> {
+    let head = repository.commit("HEAD").await?;
+    let (name, target) = match target(request, repository).await {
+        Target::At(name, commit) => (name, commit),
+        Target::NotHere(name) => {
+            let name = format!("HEAD (the tip of {name}, which counts, is not in this checkout)");
+            return Ok(version(repository, &head, name, true).await?.into_iter().collect());
+        }
+        Target::Unknown => {
+            let version = version(repository, &head, "HEAD".to_owned(), true).await?;
+            return Ok(version.into_iter().collect());
+        }
+    };
+    let short = target.get(..10).unwrap_or(&target);
+    let counting = version(repository, &target, format!("{name} ({short})"), true).await?;
+    let differing = repository.differing(&target, &head, &[REPO_CONFIG_FILE]).await?;
+    let brought = if differing.is_empty() {
+        None
+    } else {
+        version(repository, &head, "HEAD".to_owned(), false).await?
+    };
+    Ok(counting.into_iter().chain(brought).collect())
+}
+
+/// The branch whose settings count.
+enum Target {
+    /// Its name, and the commit at its tip.
+    At(String, String),
+    /// A branch whose tip is not here.
+    NotHere(String),
+    /// Nothing says which branch it is.
+    Unknown,
+}
+
+async fn target(request: &Request<'_>, repository: &Repository) -> Target {
+    let Some(branch) = request.env.target_branch() else {
+        return match repository.default_branch().await {
+            Some(name) => match repository.commit(&name).await {
+                Ok(commit) => Target::At(name, commit),
+                Err(_) => Target::NotHere(name),
+            },
+            None => Target::Unknown,
+        };
+    };
+    for name in [format!("origin/{branch}"), branch.to_owned()] {
+        if let Ok(commit) = repository.commit(&name).await {
+            return Target::At(name, commit);
+        }
+    }
+    Target::NotHere(branch.to_owned())
+}
+
+/// The settings at this commit, read as a review reads them.
+async fn version(
+    repository: &Repository,
+    commit: &str,
+    name: String,
+    counts: bool,
+) -> Result<Option<Version>, GitError> {
+    let parsed = match repository.is_plain_file(commit, REPO_CONFIG_FILE).await? {
+        None => return Ok(None),
+        Some(false) => ParsedRepoConfig::not_a_file(),
+        Some(true) => match repository.file(commit, REPO_CONFIG_FILE).await? {
+            Some(text) => parse(&text),
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(Version {
+        name,
+        counts,
+        problems: parsed.problems,
+    }))
+}
+
+/// One check of all versions, if there are any.
+fn check(versions: &[Version]) -> Option<Check> {
+    if versions.is_empty() {
+        return None;
+    }
+    let faulty: Vec<String> = versions
+        .iter()
+        .filter(|version| !version.problems.is_empty())
+        .map(|version| {
+            let problems: Vec<String> = version.problems.iter().map(ToString::to_string).collect();
+            format!("{}: {}", version.name, problems.join("; "))
+        })
+        .collect();
+    if faulty.is_empty() {
+        let names: Vec<&str> = versions.iter().map(|version| version.name.as_str()).collect();
+        let detail = format!("{REPO_CONFIG_FILE} of {} has no fault", names.join(" and of "));
+        return Some(Check::ok(NAME, detail));
+    }
+    let in_force = versions
+        .iter()
+        .filter(|version| version.counts)
+        .flat_map(|version| &version.problems);
+    let step = if in_force.clone().any(|problem| problem.protects) {
+        "correct it on the target branch; until then these settings keep their defaults, or the strictest value where they \
+         protect, and the bot does not approve"
+    } else if in_force.count() == 0 {
+        "correct it before it is merged; the review of this branch names it, too"
+    } else {
+        "correct it on the target branch; until then these settings keep their defaults"
+    };
+    Some(Check::warning(NAME, faulty.join("; ")).next(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    fn version(name: &str, text: &[u8]) -> Version {
+        Version {
+            name: name.to_owned(),
+            counts: name != "HEAD",
+            problems: parse(text).problems,
+        }
+    }
+
+    #[test]
+    fn faults_are_told_with_their_places_and_the_branch() {
+        let good = || version("main", b"[review]\nstrictness = \"strict\"\n");
+        let bad = |name| version(name, b"[review]\nstrictness = \"harsh\"\n");
+        assert!(check(&[]).is_none());
+        let fine = check(&[good()]).expect("a check");
+        assert_eq!(fine.status, Status::Ok);
+        assert!(fine.detail.contains("of main has no fault"), "{}", fine.detail);
+        for (versions, places, step) in [
+            (vec![bad("main")], vec!["main: "], "the bot does not approve"),
+            (vec![good(), bad("HEAD")], vec!["HEAD: "], "before it is merged"),
+            (vec![bad("HEAD")], vec!["HEAD: "], "before it is merged"),
+            (
+                vec![bad("main"), bad("HEAD")],
+                vec!["main: ", "HEAD: "],
+                "the bot does not approve",
+            ),
+        ] {
+            let check = check(&versions).expect("a check");
+            assert_eq!(check.status, Status::Warning);
+            for part in places.iter().chain(&["harsh", "2"]) {
+                assert!(check.detail.contains(part), "{}", check.detail);
+            }
+            assert!(
+                check.next_step.as_deref().unwrap_or_default().contains(step),
+                "{check:?}"
+            );
+        }
+    }
+}
