@@ -416,7 +416,8 @@ async fn a_stored_document_that_cannot_be_used_is_shown_mended_and_kept() {
     let at = place.path();
     let good = json!({"schema_version": 1, "limits": {"sessions": 4}});
     std::fs::write(at.join("good.json"), good.to_string()).unwrap();
-    let oversize = format!("{{\"schema_version\":1,\"note\":\"{}\"}}", "x".repeat(1_200_000));
+    let long = "x".repeat(1_200_000);
+    let oversize = json!({"schema_version": 1, "providers": {"vllm": {"enabled": true, "reason": long}}}).to_string();
     for (stored, shown, problem) in [
         ("reviewers: {} # YAML", "reviewers: {} # YAML", "is not JSON"),
         (

@@ -349,10 +349,10 @@ mod tests {
         let long = serde_json::json!({"p/a": "p/b", "p/b": "p/c", "p/c": "anthropic/claude-opus-5-5"});
         assert_eq!(validate(&document(long)), []);
         // One that an entry for projects makes.
-        let mut project = ConfigDocument::default();
-        project.projects = serde_json::from_value(serde_json::json!([{"paths": ["a/**"],
-            "failback": {"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"}}]))
-        .expect("it reads");
+        let project: ConfigDocument =
+            serde_json::from_value(serde_json::json!({"schema_version": 1, "projects": [{"paths": ["a/**"],
+            "failback": {"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"}}]}))
+            .expect("it reads");
         let faults = validate(&project);
         assert_eq!(faults[0].pointer, "/projects/0/failback/anthropic~1claude-opus-4-6");
     }

@@ -98,16 +98,16 @@ impl StoredDocument {
                 detail,
             }]
         };
-        if self.text.len() > MAX_BYTES {
-            return Err(of_whole(format!(
-                "has {} bytes; reviews read {MAX_BYTES} at most",
-                self.text.len()
-            )));
+        let document = match &self.document {
+            Ok(document) => config::read(document)?,
+            Err(error) => return Err(of_whole(format!("is not JSON: {error}"))),
+        };
+        // Reviews are sent what is known of it.
+        let bytes = serde_json::to_vec(&document).map_or(0, |sent| sent.len());
+        if bytes > MAX_BYTES {
+            return Err(of_whole(format!("has {bytes} bytes; reviews read {MAX_BYTES} at most")));
         }
-        match &self.document {
-            Ok(document) => config::read(document),
-            Err(error) => Err(of_whole(format!("is not JSON: {error}"))),
-        }
+        Ok(document)
     }
 
     /// The document as a value to compare; a text that is not JSON as it is.
