@@ -7,6 +7,7 @@ mod document;
 mod effort_overrides;
 mod efforts;
 mod fault;
+mod hidden;
 mod ineffective_limits;
 mod limits;
 mod local_preset;
@@ -29,6 +30,7 @@ pub use document::{
 pub use effort_overrides::EffortOverrides;
 pub use efforts::ClassEfforts;
 pub use fault::ConfigFault;
+pub use hidden::hidden_character;
 pub use ineffective_limits::ineffective;
 pub use limits::{
     LimitOverrides, Limits, MAX_CALL_SECONDS, MAX_RUN_SECONDS, TIME_LIMITS, TimeLimit, TimeLimitOverrides,

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The media type of a problem document.
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
+/// The kind of problem of an administrator's request with a token that only reads.
+pub const READERS_TOKEN: &str = "readers-token";
+
 /// An error answer. `detail` is written for the caller; it never carries a secret, a token or internals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {

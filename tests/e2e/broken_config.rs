@@ -139,6 +139,15 @@ async fn an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so
         "{}",
         outcome.stdout
     );
+    // The bot does not approve, and the cause is said once.
+    let holds = review["approval_holds"].as_array().unwrap();
+    assert!(holds.iter().any(|hold| hold["cause"] == "settings"), "{holds:?}");
+    let text = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        text.matches("answered something that is not a configuration").count(),
+        1,
+        "{text}"
+    );
 }
 
 async fn a_document_that_names_unknown_providers_counts_as_far_as_it_can() {

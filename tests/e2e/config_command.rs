@@ -408,3 +408,139 @@ async fn a_job_reads_with_its_own_token_and_an_operators_prices_count() {
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
+
+/// Whatever a person wrote to KV by hand: it is shown as it is, compared, replaced, and kept.
+#[tokio::test]
+async fn a_stored_document_that_cannot_be_used_is_shown_mended_and_kept() {
+    let (mut workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
+    let at = place.path();
+    let good = json!({"schema_version": 1, "limits": {"sessions": 4}});
+    std::fs::write(at.join("good.json"), good.to_string()).unwrap();
+    let long = "x".repeat(1_200_000);
+    let oversize = json!({"schema_version": 1, "providers": {"vllm": {"enabled": true, "reason": long}}}).to_string();
+    for (stored, shown, problem) in [
+        ("reviewers: {} # YAML", "reviewers: {} # YAML", "is not JSON"),
+        (
+            "{\"schema_version\":9,\"limits\":{\"sessions\":3}}",
+            "\"sessions\": 3",
+            "/schema_version: is 9",
+        ),
+        ("[1,2]", "2", "cannot be read"),
+        (
+            "{\"schema_version\":1,\"limits\":{\"sessions\":\"many\"}}",
+            "many",
+            "/limits/sessions",
+        ),
+        (oversize.as_str(), "xxxx", "reviews read 1048576 at most"),
+    ] {
+        workers.command(&format!("kv put config/document {stored}")).await;
+        let got = run(&workers, at, &["get"]).await.expect_code(2);
+        assert!(
+            got.stdout.contains(shown),
+            "{problem}: {}",
+            &got.stdout[..got.stdout.len().min(500)]
+        );
+        assert!(got.stderr.contains(problem), "{}", got.stderr);
+        assert!(got.stderr.contains("conclave config apply"), "{}", got.stderr);
+
+        let diff = run(&workers, at, &["diff", "good.json"]).await.expect_code(1);
+        assert!(diff.stdout.contains("\"sessions\": 4"), "{problem}");
+        assert!(diff.stderr.contains(problem), "{}", diff.stderr);
+        let chain = [
+            "failback",
+            "anthropic/claude-opus-4-8",
+            "none",
+            "--reason",
+            "x",
+            "--yes",
+        ];
+        let chain = run(&workers, at, &chain).await.expect_code(2);
+        assert!(
+            chain.stderr.contains("`conclave config get` and `apply`"),
+            "{}",
+            chain.stderr
+        );
+        let asked = run(&workers, at, &["apply", "good.json", "--reason", "mend"])
+            .await
+            .expect_code(2);
+        assert!(asked.stderr.contains("nothing was changed"), "{}", asked.stderr);
+
+        let applied = run(&workers, at, &["apply", "good.json", "--reason", "mend", "--yes"])
+            .await
+            .expect_code(0);
+        let (_, rest) = applied.stderr.split_once("is kept in ").expect("it says where");
+        let (name, _) = rest.split_once(".replaced").expect("a file");
+        let copy = std::fs::read_to_string(at.join(format!("{name}.replaced"))).unwrap();
+        assert!(copy == stored, "{name}");
+        let got = run(&workers, at, &["get"]).await.expect_code(0);
+        let stored = json_of(&got);
+        assert_eq!(stored["limits"]["sessions"], 4);
+        // What is written by hand before KV follows may be replaced.
+        let copy = format!("kv get config/revision/{}", stored["revision"]);
+        let start = std::time::Instant::now();
+        while workers.command(&copy).await["value"].is_null() {
+            assert!(start.elapsed() < std::time::Duration::from_mins(1), "KV never follows");
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_wrong_token_has_its_own_message_and_hidden_characters_their_place() {
+    let (workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
+    let at = place.path();
+    for (token, said) in [
+        (
+            Workers::READER_TOKEN,
+            "CONCLAVE_CONFIG_ADMIN_TOKEN is one of its READER_TOKENS, which change nothing; set it to one of its ADMIN_TOKENS",
+        ),
+        (
+            "wrong",
+            "refused the token: set CONCLAVE_CONFIG_ADMIN_TOKEN to one of its ADMIN_TOKENS",
+        ),
+    ] {
+        for command in [
+            &["get"][..],
+            &["history"],
+            &["provider", "off", "anthropic", "--reason", "x", "--yes"],
+        ] {
+            let call = config(&workers, at, command).env("CONCLAVE_CONFIG_ADMIN_TOKEN", token);
+            let outcome = call.run().await;
+            // What is in force may be read with either, so that only the write is refused.
+            let outcome = outcome.expect_code(if token == "wrong" && command[0] == "provider" {
+                3
+            } else {
+                2
+            });
+            assert!(
+                outcome.stderr.contains(said) || command[0] == "provider" && token == "wrong",
+                "{command:?}: {}",
+                outcome.stderr
+            );
+        }
+    }
+    let missing = config(&workers, at, &["get"]).without("CONCLAVE_CONFIG_ADMIN_TOKEN");
+    let missing = missing.run().await.expect_code(2);
+    let said = "CONCLAVE_CONFIG_ADMIN_TOKEN is not set: set it to one of the Worker's ADMIN_TOKENS";
+    assert!(missing.stderr.contains(said), "{}", missing.stderr);
+
+    let reason = ["provider", "off", "anthropic", "--reason", "in\u{202e}cident", "--yes"];
+    let reason = run(&workers, at, &reason).await.expect_code(2);
+    assert!(reason.stderr.contains("U+202E, at character 3"), "{}", reason.stderr);
+    let document =
+        json!({"schema_version": 1, "providers": {"vllm\u{200b}": {"enabled": false, "reason": "slow\u{2067}"}}});
+    std::fs::write(at.join("config.json"), document.to_string()).unwrap();
+    for command in [
+        &["validate", "config.json"][..],
+        &["apply", "config.json", "--reason", "x", "--yes"],
+    ] {
+        let outcome = run(&workers, at, command).await;
+        let text = format!("{}{}", outcome.stdout, outcome.stderr);
+        for said in [
+            "/providers/vllm<U+200B>: its name has an invisible character, U+200B, at character 5",
+            "/providers/vllm<U+200B>/reason: has",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+    }
+}

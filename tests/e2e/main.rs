@@ -16,6 +16,7 @@ mod ai_gateway;
 mod bad_input;
 mod bounds;
 mod broken_config;
+mod certificates;
 mod checkouts;
 mod codex;
 mod config_command;

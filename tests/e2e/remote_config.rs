@@ -4,6 +4,7 @@ use crate::support::{Conclave, Repository, Workers, provider};
 
 on_both_runtimes! {
     a_provider_switched_off_between_two_runs_changes_the_model_and_both_runs_are_tracked
+    a_stored_document_that_cannot_be_used_withholds_the_approval_and_is_said_once
 }
 
 fn review(repository: &Repository, workers: &Workers) -> Conclave {
@@ -70,6 +71,39 @@ async fn a_provider_switched_off_between_two_runs_changes_the_model_and_both_run
         metrics.contains(r#"conclave_runs_total{tier="trivial",verdict="significant_concerns"} 2"#),
         "{metrics}"
     );
+}
+
+/// A document that the Worker cannot read protects as little as one that the client cannot read; a switch of an incident counts all the same.
+async fn a_stored_document_that_cannot_be_used_withholds_the_approval_and_is_said_once() {
+    let (provider, repository, mut workers) = (provider().await, Repository::clean(), Workers::start().await);
+    for stored in ["{\"schema_version\":9}", "reviewers: {}"] {
+        workers.command(&format!("kv put config/document {stored}")).await;
+        workers
+            .command(r#"kv put provider/anthropic {"enabled":false,"reason":"off()"}"#)
+            .await;
+        workers
+            .until_config(|answer| {
+                let provider = &answer["config"]["providers"]["anthropic"];
+                answer["document_fault"].is_string() && provider["enabled"] == false
+            })
+            .await;
+        let call = review(&repository, &workers).anthropic(&provider).openai(&provider);
+        let outcome = call.run().await.expect_code(0);
+        let review = outcome.review();
+        assert_eq!(review["configuration"]["instead"], "defaults", "{stored}");
+        let holds = review["approval_holds"].as_array().unwrap();
+        assert!(holds.iter().any(|hold| hold["cause"] == "settings"), "{holds:?}");
+        let text = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.matches("has left its document out").count(), 1, "{text}");
+        assert!(outcome.models().iter().all(|model| model.starts_with("openai/")));
+        assert!(
+            outcome.stdout.contains("anthropic is switched off: off()"),
+            "{}",
+            outcome.stdout
+        );
+        workers.command("kv delete config/document").await;
+        workers.until_config(|answer| answer["document_fault"].is_null()).await;
+    }
 }
 
 async fn reqwest_text(url: &str, token: &str) -> String {

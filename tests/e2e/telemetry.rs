@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use axum::{Router, body::Body, extract::Request, http::StatusCode, response::Response};
-use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Tier};
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Fault, FaultKind, Tier};
 use conclave_shared::telemetry::is_keyed_hash;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,6 +17,8 @@ on_both_runtimes! {
     every_event_of_two_reviews_is_told_with_its_content
     what_was_lost_is_told_once_the_tracker_is_back
     a_tracker_that_hangs_changes_neither_the_review_nor_its_exit_code
+    a_review_that_cannot_be_posted_counts_once_and_as_failed
+    events_that_the_tracker_refuses_are_counted_and_told
 }
 
 fn tracked(job: Conclave, url: &str) -> Conclave {
@@ -324,4 +326,109 @@ async fn a_tracker_that_hangs_changes_neither_the_review_nor_its_exit_code() {
     let state = pipeline.gitlab.snapshot(pipeline.merge_request);
     assert_eq!(state.requested_changes_by, ["conclave-bot"]);
     assert_eq!(pipeline.gitlab.violations(), []);
+}
+
+/// The forge lets everything be read, and refuses what is posted at the end.
+async fn a_review_that_cannot_be_posted_counts_once_and_as_failed() {
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::tracker().await);
+    let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
+    let refusals = [
+        (FaultKind::InsufficientScope, "unauthorized"),
+        (FaultKind::Unavailable, "forge_unreachable"),
+    ];
+    for (number, (refusal, kind)) in refusals.into_iter().enumerate() {
+        for pattern in [
+            "/projects/*/merge_requests/*/notes",
+            "/projects/*/merge_requests/*/discussions",
+        ] {
+            pipeline
+                .gitlab
+                .inject(Fault::once("POST", pattern, refusal.clone()).times(1000));
+        }
+        let job = pipeline.job(&repository, &[]).anthropic(&provider);
+        let outcome = tracked(job, &workers.tracker_url).run().await.expect_code(3);
+        assert_eq!(
+            outcome.review()["verdict"],
+            "significant_concerns",
+            "it is in the records"
+        );
+        pipeline.gitlab.clear_faults();
+
+        let query =
+            format!("SELECT verdict, failed_stage, failed_kind, cost_usd FROM runs WHERE failed_kind = '{kind}'");
+        let rows = workers.rows(&query, |rows| !rows.is_empty()).await;
+        assert_eq!(rows.len(), 1);
+        assert_eq!(
+            (&rows[0]["verdict"], &rows[0]["failed_stage"]),
+            (&json!("significant_concerns"), &json!("publish"))
+        );
+        assert!(
+            rows[0]["cost_usd"].as_f64() > Some(0.0),
+            "what it cost is known: {rows:?}"
+        );
+        let told = workers
+            .rows(
+                "SELECT body FROM events WHERE kind IN ('run_completed', 'run_failed') ORDER BY id",
+                |rows| rows.len() == 2 * (number + 1),
+            )
+            .await;
+        let told: Vec<Value> = told[2 * number..]
+            .iter()
+            .map(|row| serde_json::from_str(row["body"].as_str().unwrap()).unwrap())
+            .collect();
+        assert_eq!(of_kind(&told, "run_completed")[0]["unpublished"], kind);
+        let failed = of_kind(&told, "run_failed")[0];
+        assert_eq!((&failed["stage"], &failed["kind"]), (&json!("publish"), &json!(kind)));
+        // A review that was not shown settles nothing.
+        let outcomes = workers.command("sql SELECT * FROM outcomes").await;
+        assert_eq!(outcomes["rows"], json!([]));
+    }
+    let counted = workers
+        .command("sql SELECT (SELECT count(*) FROM daily_runs) AS completed, (SELECT sum(runs) FROM daily_failed WHERE project = '*' AND day > 0) AS failed")
+        .await;
+    assert_eq!(counted["rows"], json!([{"completed": 0, "failed": 2}]));
+
+    // The same merge request, when the forge is well again.
+    let job = pipeline.job(&repository, &[]).anthropic(&provider);
+    tracked(job, &workers.tracker_url).run().await.expect_code(0);
+    let rows = workers
+        .rows(
+            "SELECT sum(runs) AS runs FROM daily_runs WHERE project = '*' AND day > 0",
+            |rows| rows[0]["runs"] == 1,
+        )
+        .await;
+    assert_eq!(rows.len(), 1);
+}
+
+/// A tracker that reads every batch and takes none of it.
+async fn events_that_the_tracker_refuses_are_counted_and_told() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let refused = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&refused);
+    let refuse = move |request: Request| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+            let batch: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let events = batch["events"].as_array().map_or(0, Vec::len);
+            seen.fetch_add(events, Ordering::SeqCst);
+            let rejected: Vec<Value> = (0..events)
+                .map(|index| json!({"index": index, "detail": "`project` is too long"}))
+                .collect();
+            let answer = json!({"accepted": 0, "rejected": rejected});
+            Response::builder()
+                .status(StatusCode::UNPROCESSABLE_ENTITY)
+                .body(Body::from(answer.to_string()))
+                .unwrap()
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(refuse)).await });
+    let job = Conclave::new(repository.path(), &["local", "main..feature"]).anthropic(&provider);
+    let outcome = tracked(job, &address).run().await.expect_code(0);
+    let count = refused.load(Ordering::SeqCst);
+    assert!(count > 3, "{count}");
+    let said = format!("the tracker refused {count} telemetry events, which are lost: `project` is too long");
+    assert_eq!(outcome.stderr.matches(&said).count(), 1, "{}", outcome.stderr);
 }

@@ -82,8 +82,11 @@ describe('who may write', () => {
     ['POST', '/v1/rollback/1'],
   ];
   for (const [method, path, body] of doors) {
-    test(`${method} ${path} refuses a reader`, async () => {
-      await assertProblem(await client(worker, 'reader')(method, path, body), 401, 'unauthorized');
+    test(`${method} ${path} refuses a reader, and says what its token is for`, async () => {
+      const { detail } = await assertProblem(await client(worker, 'reader')(method, path, body), 401, 'readers-token');
+      assert.match(detail, /one of READER_TOKENS, which may only read.*ADMIN_TOKENS/);
+      const wrong = await assertProblem(await client(worker, 'nobody')(method, path, body), 401, 'unauthorized');
+      assert.match(wrong.detail, /not one of the accepted ones/);
     });
   }
 
@@ -313,6 +316,15 @@ describe('switches', () => {
       await assertProblem(await call('PUT', '/v1/providers/a%20b', { enabled: false }), 422, 'invalid-provider');
       await assertProblem(await call('PUT', '/v1/providers/anthropic', { enabled: 'no' }), 400, 'bad-body');
       await assertProblem(await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: 'a\nb' }), 400, 'bad-reason');
+      for (const hidden of ['\u202e', '\u2066', '\u200b', '\ufeff', '\u0085', '\u2028', '\u{e0041}']) {
+        const refused = await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: `in${hidden}cident` });
+        const { detail } = await assertProblem(refused, 400, 'bad-reason');
+        assert.match(detail, new RegExp(`U\\+${hidden.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}, at character 3`));
+        const document = { schema_version: 1, providers: { [`vllm${hidden}`]: { enabled: false, reason: hidden } } };
+        const { errors } = await assertProblem(await call('POST', '/v1/config/validate', document), 422, 'invalid-document');
+        assert.ok(errors.some(({ pointer }) => /^\/providers\/vllm<U\+[0-9A-F]+>$/.test(pointer)), JSON.stringify(errors));
+        assert.ok(errors.some(({ pointer }) => /^\/providers\/vllm<U\+[0-9A-F]+>\/reason$/.test(pointer)));
+      }
       await assertProblem(await call('PUT', '/v1/providers/anthropic', { enabled: false }, { 'if-match': '"7"' }), 412, 'stale');
     }));
 });
@@ -328,12 +340,34 @@ describe('failback', () => {
       assert.equal(config.limits.sessions, 2);
     }));
 
+  test('is not written into what is not a document, and the worker goes on', () =>
+    withWorker(async (worker, call) => {
+      const kv = await worker.mf.getKVNamespace('CONFIG');
+      for (const stored of ['reviewers: {}', '[1]', '"text"', '']) {
+        await kv.put('config/document', stored);
+        const { detail } = await assertProblem(await call('PUT', '/v1/failback', { [OPUS[0]]: null }), 409, 'unusable-document');
+        assert.match(detail, /conclave config apply/);
+        const shown = await call('GET', '/v1/config/document');
+        assert.equal(shown.status, 200);
+        assert.equal(await shown.text(), stored, 'as it is stored');
+        const { document_fault: fault, warnings } = await effective(worker, ({ document_fault }) => document_fault !== undefined);
+        assert.deepEqual(warnings, [fault]);
+        const tag = shown.headers.get('etag');
+        const revision = await written(await call('PUT', '/v1/config/document', { schema_version: 1 }, { 'if-match': tag }));
+        // What is written by hand before KV follows may be replaced.
+        await followed(kv, revision);
+        assert.equal((await effective(worker, ({ document_fault }) => document_fault === undefined)).warnings.length, 0);
+      }
+    }));
+
   test('cycles, unknown models and long chains are refused', () =>
     withWorker(async (worker, call) => {
       const families = ['claude-opus-4-7', 'claude-opus-4-6', 'claude-opus-4-8', 'claude-opus-5-5', 'claude-sonnet-5', 'claude-sonnet-4-6', 'claude-sonnet-4-5'];
       const chain = Object.fromEntries(families.slice(1).map((model, n) => [`anthropic/${families[n]}`, `anthropic/${model}`]));
       for (const [failback, reason] of [
-        [{ [OPUS[0]]: OPUS[1], [OPUS[1]]: OPUS[0] }, /comes back/],
+        [{ [OPUS[0]]: OPUS[1], [OPUS[1]]: OPUS[0] }, /goes round: .*4-6 → .*4-7 → .*4-6/],
+        // 4-7 falls back to 4-6 without anyone's doing.
+        [{ [OPUS[1]]: OPUS[0] }, /goes round: .*4-6 → .*4-7 → .*4-6; anthropic\/claude-opus-4-7 falls back to .*4-6 by default/],
         [{ [OPUS[0]]: 'anthropic/claude-opos-4-6' }, /claude-opos-4-6.*spelling/],
         [chain, /longer than 5/],
       ]) {

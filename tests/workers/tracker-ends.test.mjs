@@ -91,13 +91,87 @@ describe('a run that failed', () => {
     const repositories = await table(`/?project=${project}`, 'repositories');
     assert.deepEqual(repositories.map((row) => [row[0], row[1], row[3]]), [[project, '0', '4']]);
   });
+});
 
-  test('that completed after all keeps its verdict', async () => {
+describe('a run that is reported as completed and as failed', () => {
+  const failure = () => failed({ stage: 'publish', kind: 'unauthorized' });
+  const unpublished = () => completed({ unpublished: 'unauthorized' });
+  const orders = {
+    'its verdict first': [completed, failure],
+    'its failure first': [failure, completed],
+    'a verdict that says so first': [unpublished, failure],
+    'a verdict that says so last': [failure, unpublished],
+    'only a verdict that says so': [unpublished],
+    'both, and each once more': [completed, failure, completed, failure],
+    'a verdict, and then one that says so': [completed, unpublished],
+  };
+  let number = 0;
+  for (const [how, ends] of Object.entries(orders)) {
+    for (const apart of [false, true]) {
+      test(`counts once, as failed: ${how}, ${apart ? 'one after the other' : 'together'}`, async () => {
+        const project = `ends/both-${number++}`;
+        const at = Date.now() - 60_000;
+        const run = uuid7();
+        // Another review of the same day stays what it is.
+        const other = event(completed({ verdict: 'approved', merge_request: 8, critical: 1, cost_usd: 2, inconclusive_cause: undefined }), { project, at });
+        const inconclusive = { verdict: 'inconclusive', inconclusive_cause: 'gaps', coverage: { not_read: 0, cut: 0, gaps: 2 } };
+        const make = (body, later) => event(body.type === 'run_completed' ? { ...body, ...inconclusive } : body, { run, project, at: at + later });
+        const events = [early(), ...ends.map((end) => end())].map((body, index) => make(body, index));
+        const failures = await value('conclave_runs_failed', 'conclave_runs_failed_total{stage="publish",kind="unauthorized"}');
+        await send(worker.url, 'i', [other]);
+        if (apart) for (const one of events) await send(worker.url, 'i', [one]);
+        else await send(worker.url, 'i', events);
+
+        const overview = await site.text(`/?project=${project}`, cookie);
+        assert.deepEqual(
+          ['Reviews', 'Failed reviews', 'Inconclusive', 'Reviews per merge request', 'Lost reviews'].map((name) => figure(overview, name)),
+          ['1', '50.0%', '0.0%', '1.0', '0'],
+        );
+        assert.match(overview, /<dt>Cost<\/dt><dd><strong>\$2\.00</);
+        assert.deepEqual(await table(`/?project=${project}`, 'failed'), [['publish', 'unauthorized', '1']]);
+        assert.deepEqual(await table(`/?project=${project}`, 'inconclusive'), []);
+        const repositories = await table(`/?project=${project}`, 'repositories');
+        assert.deepEqual(repositories.map((row) => row.slice(1, 8)), [['1', '', '1', '', '4', '1', '2']]);
+        const sums = async (sql) => Object.values(await first(sql, project));
+        assert.deepEqual(await sums('SELECT sum(runs), sum(cost_usd), sum(duration_ms), min(verdict) FROM daily_runs WHERE project = ?'), [1, 2, 60_000, 'approved']);
+        assert.deepEqual(await sums("SELECT sum(n), min(n), count(*) FROM bins WHERE project = ? AND metric = 'cost_usd'"), [2, 1, 2]);
+        assert.deepEqual(await sums('SELECT sum(runs), min(runs) FROM daily_merge_request_reviews WHERE project = ?'), [1, 1]);
+        assert.deepEqual(await sums('SELECT count(*) FROM daily_inconclusive WHERE project = ?'), [0]);
+        assert.equal((await first('SELECT reviews FROM merge_requests WHERE project = ? AND merge_request = 7', project)).reviews, 0);
+        // Of all projects, too: nothing is below zero, and the rows of the project add up.
+        const negative = "SELECT (SELECT count(*) FROM daily_runs WHERE runs <= 0) + (SELECT count(*) FROM daily_counts WHERE n <= 0) + (SELECT count(*) FROM bins WHERE n <= 0) AS n";
+        assert.equal((await first(negative)).n, 0);
+        assert.equal(await value('conclave_runs_failed', 'conclave_runs_failed_total{stage="publish",kind="unauthorized"}'), failures + 1);
+
+        const list = await site.text(`/runs?project=${project}`, cookie);
+        assert.equal(list.match(/v-failed/g).length, 1);
+        assert.match(list, /title="Publish: unauthorized"/);
+        assert.equal((await table(`/runs?project=${project}&verdict=failed`, 'runs')).length, 1);
+        assert.equal((await table(`/runs?project=${project}&verdict=inconclusive`, 'runs')).length, 0);
+        assert.match(await site.text(`/runs/${run}`, cookie), /not posted: inconclusive/);
+      });
+    }
+  }
+
+  test('of all projects and a day, the sums are those of the projects', async () => {
+    const { results } = await database.prepare(`SELECT t.runs AS runs, p.runs AS of_projects FROM
+      (SELECT sum(runs) AS runs FROM daily_runs WHERE project = '*' AND day > 0) AS t,
+      (SELECT sum(runs) AS runs FROM daily_runs WHERE project <> '*' AND day > 0) AS p`).all();
+    assert.equal(results[0].runs, results[0].of_projects);
+  });
+
+  test('a counter does not fall: what was counted before its failure came is a counter of its own', async () => {
+    const before = await metrics();
+    const sum = (all, family) => [...(all.get(family)?.samples.values() ?? [])].reduce((a, b) => a + b, 0);
     const run = uuid7();
-    const make = (body) => event(body, { run, project: 'ends/both' });
-    await send(worker.url, 'i', [make(early()), make(completed()), make(failed({ stage: 'publish', kind: 'forge_unreachable' }))]);
-    assert.match(await site.text('/runs?project=ends/both', cookie), /v-approved_with_comments/);
-    assert.equal((await table('/runs?project=ends/both&verdict=failed', 'runs')).length, 0);
+    const make = (body) => event(body, { run, project: 'ends/counter' });
+    await send(worker.url, 'i', [make(completed())]);
+    const between = await metrics();
+    await send(worker.url, 'i', [make(failure())]);
+    const after = await metrics();
+    assert.equal(sum(between, 'conclave_runs'), sum(before, 'conclave_runs') + 1);
+    assert.equal(sum(after, 'conclave_runs'), sum(between, 'conclave_runs'));
+    assert.equal(sum(after, 'conclave_runs_withdrawn'), sum(between, 'conclave_runs_withdrawn') + 1);
   });
 });
 

@@ -1,8 +1,9 @@
 //! One question to a server, within limits.
 
+use conclave_certificates::ExtraCertificates;
 use futures_util::StreamExt;
 use reqwest::{
-    Certificate, Client, Response, StatusCode,
+    Client, Response, StatusCode,
     header::{ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION},
     redirect::{Action, Attempt, Policy},
 };
@@ -44,7 +45,7 @@ pub(crate) async fn get(settings: &FetchSettings, url: &TextUrl, copy: Option<&C
 }
 
 async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
-    let mut request = client(settings).await?.get(url.url().clone());
+    let mut request = client(settings)?.get(url.url().clone());
     if let Some(copy) = copy {
         for (name, value) in [(IF_NONE_MATCH, &copy.tag), (IF_MODIFIED_SINCE, &copy.modified)] {
             if let Some(value) = value {
@@ -74,17 +75,11 @@ async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Re
     }
 }
 
-async fn client(settings: &FetchSettings) -> Result<Client, FetchError> {
-    let mut builder = Client::builder().redirect(Policy::custom(follow));
-    if let Some(file) = &settings.extra_ca_file {
-        let wrong = |error: String| FetchError::Unreachable(format!("the certificates in {file}: {error}"));
-        let pem = tokio::fs::read(file).await.map_err(|error| wrong(error.to_string()))?;
-        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))?;
-        for certificate in certificates {
-            builder = builder.add_root_certificate(certificate);
-        }
-    }
-    builder.build().map_err(unreachable)
+fn client(settings: &FetchSettings) -> Result<Client, FetchError> {
+    let certificates =
+        ExtraCertificates::read(&settings.extra_ca_file).map_err(|error| FetchError::Unreachable(error.to_string()))?;
+    let builder = Client::builder().redirect(Policy::custom(follow));
+    certificates.trusted_by(builder).build().map_err(unreachable)
 }
 
 /// The body, read piece by piece: a gigabyte costs no more than the limit.

@@ -10,10 +10,11 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
+use conclave_certificates::ExtraCertificates;
 use conclave_resilience::{classify::ProviderFault, retry::RetryPolicy};
 use futures_util::{StreamExt, stream};
 use reqwest::{
-    Certificate, ClientBuilder, Method, StatusCode,
+    ClientBuilder, Method, StatusCode,
     header::{DATE, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION},
     redirect::Policy,
 };
@@ -366,24 +367,13 @@ impl HttpClient {
 /// Settings of a client that hold for every request to a forge. `correct` names what a user has to correct where a file with
 /// certificates (PEM) cannot be used.
 pub fn client_builder(ca_files: &[PathBuf], correct: &str) -> Result<ClientBuilder, ApiError> {
-    let mut builder = reqwest::Client::builder()
+    let builder = reqwest::Client::builder()
         .user_agent(concat!("conclave/", env!("CARGO_PKG_VERSION")))
         // The token's header would go along to wherever a redirect points, and a redirected POST becomes a GET.
         .redirect(Policy::none());
-    for path in ca_files {
-        let problem = |problem: &str| {
-            let path = path.display();
-            let text = format!("the certificates in {path} cannot be used: {problem}. Correct {correct}");
-            ApiError::new(ApiErrorKind::Settings, text)
-        };
-        let pem = std::fs::read(path).map_err(|error| problem(&error.to_string()))?;
-        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| problem(&error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(problem("it holds no certificate"));
-        }
-        builder = builder.tls_certs_merge(certificates);
-    }
-    Ok(builder)
+    let certificates = ExtraCertificates::read(ca_files)
+        .map_err(|error| ApiError::new(ApiErrorKind::Settings, format!("{error}. Correct {correct}")))?;
+    Ok(certificates.trusted_by(builder))
 }
 
 /// A header that is a number.

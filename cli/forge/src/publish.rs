@@ -38,12 +38,18 @@ impl Forge for Publisher {
             // A token that has written something may write: what it may not do besides is a failure like any other.
             let has_written = self.api.http().has_written();
             self.denied.store(is_denied && !has_written, Ordering::Relaxed);
+            let is_refused = is_denied || error.kind == ApiErrorKind::Unauthorized;
+            self.refused.store(is_refused, Ordering::Relaxed);
             ForgeError(error.to_string())
         })
     }
 
     fn was_denied(&self) -> bool {
         self.denied.load(Ordering::Relaxed)
+    }
+
+    fn was_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
     }
 
     fn has_written(&self) -> bool {

@@ -31,6 +31,8 @@ pub struct Publisher {
     concluded: AtomicBool,
     /// Set when posting ended because the account may write nothing.
     pub(crate) denied: AtomicBool,
+    /// Set when posting ended because the forge refused what the account asked.
+    pub(crate) refused: AtomicBool,
     memory: Mutex<Memory>,
 }
 
@@ -58,6 +60,7 @@ impl Publisher {
             stop: None,
             concluded: AtomicBool::new(false),
             denied: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
             memory: Mutex::default(),
         }
     }

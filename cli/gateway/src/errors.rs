@@ -4,6 +4,7 @@ mod rejection;
 
 use std::{path::PathBuf, time::Duration};
 
+use conclave_certificates::CertificatesError;
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 
 pub use rejection::Rejection;
@@ -24,8 +25,8 @@ pub enum ConfigError {
     #[error("a credential holds characters that cannot be sent in a header")]
     Credential,
     /// The file of extra certificates cannot be used.
-    #[error("extra CA file {0}: {1}")]
-    CaFile(PathBuf, String),
+    #[error("{0}. Correct --ca-file, or CONCLAVE_CA_FILE")]
+    CaFile(#[from] CertificatesError),
     /// The recording cannot be written or read.
     #[error("recording {0}: {1}")]
     Recording(PathBuf, String),

@@ -11,7 +11,8 @@ use std::{
 };
 
 use axum::http::HeaderMap;
-use reqwest::{Certificate, Client, redirect};
+use conclave_certificates::ExtraCertificates;
+use reqwest::{Client, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -132,15 +133,8 @@ pub(crate) fn client(http: &HttpSettings, connect: Duration) -> Result<Client, C
     if !http.system_proxy {
         builder = builder.no_proxy();
     }
-    if let Some(path) = &http.extra_ca_file {
-        let problem = |problem: String| ConfigError::CaFile(path.clone(), problem);
-        let pem = std::fs::read(path).map_err(|error| problem(error.to_string()))?;
-        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| problem(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(problem("it holds no certificate".to_owned()));
-        }
-        builder = builder.tls_certs_merge(certificates);
-    }
+    let certificates = ExtraCertificates::read(&http.extra_ca_file)?;
+    let builder = certificates.trusted_by(builder);
     builder.build().map_err(|error| ConfigError::Client(error.to_string()))
 }
 

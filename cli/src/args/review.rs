@@ -82,7 +82,7 @@ pub(crate) struct ReviewArguments {
     /// token needs `security-events: write`
     #[arg(long, env = "CONCLAVE_UPLOAD_SARIF")]
     pub(crate) upload_sarif: bool,
-    /// Additional certificates (PEM) to trust when talking to the forge and to model providers
+    /// Additional certificates (PEM) to trust in every HTTPS connection: forge, model providers, Workers, collector
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub(crate) struct DoctorArguments {
     /// The agent runtime that reviews will be asked for
     #[arg(long, value_parser = one_of(RUNTIMES), default_value = "auto", env = "CONCLAVE_RUNTIME")]
     pub(crate) runtime: RuntimeChoice,
-    /// Additional certificates (PEM) to trust when talking to the forge and to model providers
+    /// Additional certificates (PEM) to trust in every HTTPS connection: forge, model providers, Workers, collector
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,
     /// Most seconds that a check may take; all run at once

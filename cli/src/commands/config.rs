@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use conclave_plugin_reviewer_config::{
-    AdminClient, AdminError, ConfigAccess, ConfigSource, effective, without_revision,
+    AdminClient, AdminError, ConfigAccess, ConfigSource, StoredDocument, effective, without_revision,
 };
 use conclave_shared::{
     config::{ConfigDocument, ConfigFault, EffectiveConfig, check, named_models, remarks, unknown_fields},
@@ -61,7 +61,11 @@ impl Session<'_> {
     fn admin(&self) -> Result<AdminClient, Failure> {
         let hint = "set it to one of the Worker's ADMIN_TOKENS";
         let token = self.env.required(names::CONFIG_ADMIN_TOKEN, hint)?;
-        Ok(AdminClient::new(self.url()?, SecretString::from(token))?)
+        Ok(AdminClient::new(
+            self.url()?,
+            SecretString::from(token),
+            &self.env.certificates()?,
+        )?)
     }
 
     /// What is in force for a project.
@@ -85,6 +89,7 @@ impl Session<'_> {
             url,
             access,
             project: project.to_owned(),
+            certificates: self.env.certificates()?,
         };
         let answer = effective(source).await.map(|answered| answered.config);
         answer.map_err(|problem| Failure::Config(AdminError::Service { host, problem }))
@@ -104,8 +109,18 @@ impl Session<'_> {
 
     async fn get(&self) -> Result<Exit, Failure> {
         let stored = self.admin()?.document().await?;
-        self.output.print_json(&stored.document);
-        Ok(Exit::Reviewed)
+        match &stored.document {
+            Ok(document) => self.output.print_json(document),
+            Err(_) => self.output.print(&stored.text),
+        }
+        match stored.in_force() {
+            Ok(_) => Ok(Exit::Reviewed),
+            Err(faults) => Err(Failure::Settings(format!(
+                "the stored document cannot be used, so reviews go without it:\n{}\nIt is printed as it is stored. Write a good one with \
+                 `conclave config apply FILE --reason …`, which keeps a copy of this one",
+                page::config_faults(&faults)
+            ))),
+        }
     }
 
     /// The same check as the Worker's: it is the same code.
@@ -147,12 +162,14 @@ impl Session<'_> {
     async fn diff(&self, file: &Utf8Path, as_json: bool) -> Result<Exit, Failure> {
         let document = self.good(file)?;
         let stored = self.admin()?.document().await?;
-        let changed = without_revision(&stored.document) != without_revision(&document);
+        self.note_unusable(&stored);
+        let before = stored.value();
+        let changed = without_revision(&before) != without_revision(&document);
         if as_json {
-            let diff = page::json_diff(&stored.document, &document);
+            let diff = page::json_diff(&before, &document);
             self.output.print_json(&json!({ "changed": changed, "diff": diff }));
         } else if changed {
-            self.print_diff(&stored.document, &document);
+            self.print_diff(&before, &document);
         } else {
             self.output.print("The stored document is the same.");
         }
@@ -176,6 +193,16 @@ impl Session<'_> {
         self.note_unknown(&unknown_fields(&document));
         self.note_remarks(&all_remarks(&good));
         Ok(document)
+    }
+
+    /// Says that the stored document does not count, and why. Returns whether it does not.
+    fn note_unusable(&self, stored: &StoredDocument) -> bool {
+        let Err(faults) = stored.in_force() else { return false };
+        self.output.warn(format!(
+            "the stored document cannot be used, so reviews go without it:\n{}",
+            page::config_faults(&faults)
+        ));
+        true
     }
 
     fn note_unknown(&self, unknown: &[String]) {

@@ -77,7 +77,7 @@ async fn clear(arguments: &ClearMemoryArguments, context: &Context) -> Result<Ex
 fn client(env: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
     let name = names::TRACKER_URL;
     let address = env.required(name, "set it to the address of the review-tracker Worker")?;
-    Ok(TrackerClient::new(url(name, address)?, access)?)
+    Ok(TrackerClient::new(url(name, address)?, access, &env.certificates()?)?)
 }
 
 /// Whose memory: as an argument says, else the CI job's project, else that of the repository at hand.

@@ -53,7 +53,7 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
         Err(failure) => return Found::one(without_token(NAME, &failure.to_string())),
     };
     let host = settings.url.host_str().unwrap_or_default();
-    Found::one(match probe(&settings.url, &settings.access, request.limit).await {
+    Found::one(match probe(&settings, request.limit).await {
         Ok(Probed {
             database: Some(size), ..
         }) if size.is_nearly_full() => {

@@ -102,6 +102,6 @@ variables! {
     EDITOR_LINK = "CONCLAVE_EDITOR_LINK";
     /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
     LOG = "CONCLAVE_LOG";
-    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers.
+    /// Additional certificates (PEM) to trust in every HTTPS connection: to the forge, model providers, both Workers and a collector.
     CA_FILE = "CONCLAVE_CA_FILE";
 }

@@ -1,5 +1,6 @@
 //! The settings of plugins, from the environment.
 
+use conclave_certificates::ExtraCertificates;
 use conclave_job_token::JobToken;
 use conclave_plugin_cloudflare::{AiGateway, anonymous_user, gateway_url};
 use conclave_plugin_reviewer_config::{ConfigAccess, ConfigSource};
@@ -13,6 +14,12 @@ use crate::{
 };
 
 impl Environment {
+    /// The certificates that the user names, to trust besides the system's.
+    pub(crate) fn certificates(&self) -> Result<ExtraCertificates, Failure> {
+        ExtraCertificates::read(self.get(names::CA_FILE))
+            .map_err(|error| Failure::Settings(format!("{error}. Correct --ca-file, or {}", names::CA_FILE)))
+    }
+
     /// The job's own token: the one that this variable has, else those that a job of GitHub may ask for.
     pub(crate) fn job_token(&self, name: &str) -> Result<Option<JobToken>, Failure> {
         match self.secret(name) {
@@ -42,6 +49,7 @@ impl Environment {
             access: job.into_iter().chain(listed).collect(),
             url: url(names::CONFIG_URL, address)?,
             project: project.to_owned(),
+            certificates: self.certificates()?,
         }))
     }
 }
@@ -83,6 +91,7 @@ impl Environment {
             url,
             run_id,
             project: project.to_owned(),
+            certificates: self.certificates()?,
         }))
     }
 
@@ -172,6 +181,7 @@ impl Environment {
             parent: self.get(names::TRACEPARENT).map(str::to_owned),
             run_id,
             version: env!("CARGO_PKG_VERSION"),
+            certificates: self.certificates()?,
         }))
     }
 }

@@ -8,7 +8,10 @@ use conclave_engine::{
     ports::{ForgeError, Publication, PublishOutcome},
     review::{Meanwhile, Review, StopCause},
 };
-use conclave_shared::{telemetry::RunStage, verdict::Verdict};
+use conclave_shared::{
+    telemetry::{FailureKind, RunStage},
+    verdict::Verdict,
+};
 use tokio::time::{sleep_until, timeout_at};
 
 use self::outcome::{ended_early, exit_of};
@@ -16,6 +19,7 @@ use super::{
     Run,
     directory::RunDirectory,
     execute::{Executed, source},
+    failures,
     prepare::settings_files::SettingsInUse,
     reports,
     start::runtime::Runtime,
@@ -60,8 +64,12 @@ impl Ending<'_> {
         let early = early.or_else(|| signals.exit().filter(|_| asked));
         let outcome = posted.as_ref().ok().and_then(Option::as_ref);
         let sink = self.run.observers.sink();
-        telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()));
-        report.ended();
+        let unpublished = posted
+            .as_ref()
+            .err()
+            .map(|failure| self.why_unpublished(failure, early));
+        telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()), unpublished);
+        report.ended(unpublished);
         telemetry::record_figures(sink.as_ref(), &review, figures, &self.run.stopwatch.laps());
         match early {
             None => posted.map(|_| {
@@ -74,6 +82,18 @@ impl Ending<'_> {
                 }
             }),
             Some(exit) => Ok(ended_early(exit, posted.map(drop), &context.output)),
+        }
+    }
+
+    /// Why the review could not be posted, in the list that the tracker counts by.
+    fn why_unpublished(&self, failure: &Failure, early: Option<Exit>) -> FailureKind {
+        let forge = self.executed.job.forge.as_ref();
+        match early {
+            // What was cut short says nothing of the forge.
+            Some(Exit::OutOfTime) => FailureKind::Timeout,
+            Some(_) => FailureKind::Stopped,
+            None if forge.is_some_and(|forge| forge.was_refused()) => FailureKind::Unauthorized,
+            None => failures::kind(failure),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use conclave_engine::ports::{Progress, ProgressEvent, RunTrace, TelemetrySink};
-use conclave_plugin_telemetry::Telemetry;
+use conclave_plugin_telemetry::{Lost, Telemetry};
 use conclave_shared::telemetry::EventBody;
 
 /// Whoever makes a trace of a run: it listens to everything.
@@ -57,11 +57,11 @@ impl Observers {
 
     /// Sends what has not been sent yet, everywhere at once, and says what was lost.
     pub(crate) async fn flush(&self, progress: &dyn Progress) {
-        let (events, spans) = tokio::join!(
+        let (lost, spans) = tokio::join!(
             async {
                 match &self.telemetry {
                     Some(telemetry) => telemetry.flush().await,
-                    None => 0,
+                    None => Lost::default(),
                 }
             },
             async {
@@ -71,13 +71,8 @@ impl Observers {
                 }
             }
         );
-        if events > 0 {
-            let events = if events == 1 {
-                "1 telemetry event".to_owned()
-            } else {
-                format!("{events} telemetry events")
-            };
-            progress.report(ProgressEvent::Warning(&format!("{events} did not reach the tracker")));
+        for sentence in lost.sentences() {
+            progress.report(ProgressEvent::Warning(&sentence));
         }
         if spans > 0 {
             progress.report(ProgressEvent::Warning(&format!(

@@ -155,7 +155,8 @@ pub(crate) async fn prepare(
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
     warnings.extend(repo.warnings());
     let broken = follower.unanswered().filter(|fallback| fallback.is_broken);
-    let broken = broken.map(|fallback| ApprovalHold::new(HoldCause::Settings, fallback.sentence()));
+    // The notice on top says why; a second time would be a second fault to a reader.
+    let broken = broken.map(|_| ApprovalHold::new(HoldCause::Settings, DOCUMENT_NOT_IN_FORCE));
     let mut unread: Vec<ApprovalHold> = repo.hold().into_iter().chain(own.hold()).chain(broken).collect();
     let security = security_paths(&config, &mut warnings, &mut unread);
     let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
@@ -271,6 +272,9 @@ async fn load(
         memory,
     })
 }
+
+/// The reason of a hold where the organization's document cannot be used.
+const DOCUMENT_NOT_IN_FORCE: &str = "What the organization's configuration protects is not in force.";
 
 /// Puts it before everything else that a review is not on the organization's configuration.
 fn lead_with_configuration(warnings: &mut Vec<String>, follower: &Follower) {

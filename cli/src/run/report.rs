@@ -129,8 +129,11 @@ impl RunReport {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
-    /// Notes that the run's end was reported.
-    pub(crate) fn ended(&self) {
+    /// Notes that the run's end was reported; and reports that it failed, if its review could not be posted.
+    pub(crate) fn ended(&self, unpublished: Option<FailureKind>) {
+        if let Some(kind) = unpublished {
+            self.fail(RunStage::Publish, kind);
+        }
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
@@ -182,10 +185,8 @@ impl RunReport {
     /// time there is nothing left to send.
     pub(crate) async fn flush(&self, output: &Output) {
         let Some(telemetry) = &self.telemetry else { return };
-        let lost = telemetry.flush().await;
-        if lost > 0 {
-            let events = if lost == 1 { "event" } else { "events" };
-            output.warn(format!("{lost} telemetry {events} did not reach the tracker"));
+        for sentence in telemetry.flush().await.sentences() {
+            output.warn(sentence);
         }
     }
 }

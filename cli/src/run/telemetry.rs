@@ -10,8 +10,8 @@ use conclave_plugin_telemetry::anonymous_person;
 use conclave_shared::{
     severity::Severity,
     telemetry::{
-        EventBody, FindingEvent, FindingOutcome, FindingPlacement, InconclusiveCause, MAX_METRIC_NAME, MetricSample,
-        Metrics, ReviewerOutcome, RunCompleted, RunCoverage, RunStarted, VerdictApplied,
+        EventBody, FailureKind, FindingEvent, FindingOutcome, FindingPlacement, InconclusiveCause, MAX_METRIC_NAME,
+        MetricSample, Metrics, ReviewerOutcome, RunCompleted, RunCoverage, RunStarted, VerdictApplied,
     },
     verdict::Verdict,
 };
@@ -56,8 +56,13 @@ pub(crate) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>
 /// ends themselves.
 ///
 /// `posted` is what became of the review on the forge. Without it nothing was changed there, so the next review will notice
-/// again what was settled, and tell it.
-pub(crate) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: Option<&PublishOutcome>) {
+/// again what was settled, and tell it. `unpublished` is why it could not be posted, if it should have been.
+pub(crate) fn record_review(
+    sink: &dyn TelemetrySink,
+    review: &Review,
+    posted: Option<&PublishOutcome>,
+    unpublished: Option<FailureKind>,
+) {
     // What stands from an earlier review was counted there.
     for entry in review.findings.iter().filter(|entry| entry.since.is_none()) {
         let note = posted.map(|posted| posted.placements.get(&entry.finding.fingerprint).copied());
@@ -115,6 +120,7 @@ pub(crate) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: O
         }),
         inconclusive_cause: inconclusive_cause(review),
         sandbox: review.coverage.sandbox.as_ref().map(|sandbox| sandbox.level),
+        unpublished,
     }));
 }
 

@@ -125,6 +125,9 @@ pub struct EffectiveConfig {
     /// shows them as warnings.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Why the stored document is left out, if it is, as in `warnings`: nothing that it protects is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_fault: Option<String>,
 }
 
 /// One reviewer's settings.

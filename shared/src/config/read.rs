@@ -8,13 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, names, validate};
+use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, hidden, names, validate};
 
 /// After so many problems nobody reads on, and each one costs a pass.
 const MAX_FAULTS: usize = 50;
 
 /// Reads a document, or says everything that is wrong with it.
 pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
+    if !value.is_object() {
+        // A list would be read as the fields in their order.
+        return Err(vec![ConfigFault {
+            pointer: String::new(),
+            detail: "cannot be read: it is not a JSON object".to_owned(),
+        }]);
+    }
     let mut rest = Repaired::new(value);
     let (document, mut faults) = rest.read();
     let Some(document) = document else {
@@ -30,8 +37,10 @@ pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
 /// Reads a document that is to be written. It must not have faults either that a stored one is used with all the same, so that no
 /// update of this program takes a document out of force.
 pub fn check(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
-    let document = read(value)?;
-    let faults = names::faults(&document);
+    let hidden = hidden::faults(value);
+    let document = read(value).map_err(|faults| hidden.iter().cloned().chain(faults).collect::<Vec<_>>())?;
+    let mut faults = hidden;
+    faults.extend(names::faults(&document));
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 

@@ -235,7 +235,7 @@ proptest! {
             let (of_project, _) = ProjectRules::new(document.clone()).of(&project);
             prop_assert!(validate(&of_project).is_empty());
             prop_assert!(of_project.projects.is_empty());
-            let answer = EffectiveConfig { config: of_project.clone(), warnings: Vec::new() };
+            let answer = EffectiveConfig { config: of_project.clone(), warnings: Vec::new(), document_fault: None };
             let text = serde_json::to_string(&answer).expect("JSON");
             let again: EffectiveConfig = serde_json::from_str(&text).expect("read by a client");
             prop_assert_eq!(&again.config, &of_project);

@@ -186,7 +186,11 @@ fn the_first_client_understands_the_answer_of_today() {
     let (_, newest) = fixtures("v1-").pop().expect("one");
     let document = read(&newest).expect("good");
     let (config, warnings) = crate::config::ProjectRules::new(document).of("platform/payments");
-    let answer = crate::config::EffectiveConfig { config, warnings };
+    let answer = crate::config::EffectiveConfig {
+        config,
+        warnings,
+        document_fault: None,
+    };
     let text = serde_json::to_string(&answer).expect("JSON");
     let read: first_client::Effective = serde_json::from_str(&text).expect("an old client reads it");
     let config = read.config;

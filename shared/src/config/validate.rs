@@ -1,7 +1,7 @@
 //! What makes a document unusable, all of it at once.
 
 use super::{
-    ConfigDocument, ConfigFault, ProjectOverride, SCHEMA_VERSION, capabilities, fault::escape, limits, prices,
+    ConfigDocument, ConfigFault, ProjectOverride, SCHEMA_VERSION, capabilities, fallback, fault::escape, limits, prices,
 };
 use crate::{
     model::ModelId,
@@ -195,20 +195,45 @@ fn panel_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
     faults
 }
 
+/// The fault of the chain that begins at a model.
+///
+/// Built-in links count for a cycle, as they are followed like those of the document. They do not count for the length: a built-in chain
+/// may become longer with a version, which must take no document out of force.
 fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
     let mut chain = vec![start.clone()];
+    let mut links = 1;
     let mut current = start.clone();
-    while let Some(Some(next)) = document.failback.get(current.as_str()) {
-        if chain.contains(next) {
-            return Some(format!("the chain comes back to {next}"));
+    while let Some(next) = fallback(document, &current) {
+        let is_built_in = !document.failback.contains_key(current.as_str());
+        if let Some(begin) = chain.iter().position(|model| *model == next) {
+            return Some(cycle(document, &chain[begin..]));
         }
-        chain.push(next.clone());
-        current = next.clone();
-        if chain.len() > MAX_CHAIN {
+        if !is_built_in {
+            links += 1;
+        }
+        if links > MAX_CHAIN {
             return Some(format!("the chain is longer than {MAX_CHAIN} models"));
         }
+        chain.push(next.clone());
+        current = next;
     }
     None
+}
+
+/// Names a cycle, and the built-in link in it, if there is one: its author may not know of that.
+fn cycle(document: &ConfigDocument, models: &[ModelId]) -> String {
+    let names: Vec<&str> = models.iter().chain(models.first()).map(ModelId::as_str).collect();
+    let mut text = format!("the chain goes round: {}", names.join(" → "));
+    for pair in names.windows(2) {
+        if let [from, to] = pair
+            && !document.failback.contains_key(*from)
+        {
+            text.push_str(&format!(
+                "; {from} falls back to {to} by default: name another model for it, or null, too"
+            ));
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -290,7 +315,9 @@ mod tests {
         let mut cycle = ConfigDocument::default();
         cycle.failback.insert("p/m0".into(), Some(model(1)));
         cycle.failback.insert("p/m1".into(), Some(model(0)));
-        assert_eq!(validate(&cycle).len(), 2);
+        let faults = validate(&cycle);
+        assert_eq!(faults.len(), 2);
+        assert_eq!(faults[0].detail, "the chain goes round: p/m0 → p/m1 → p/m0");
         let mut long = ConfigDocument::default();
         for index in 0..5 {
             long.failback.insert(format!("p/m{index}"), Some(model(index + 1)));
@@ -298,5 +325,35 @@ mod tests {
         assert_eq!(validate(&long)[0].detail, "the chain is longer than 5 models");
         long.failback.insert("p/m4".into(), None);
         assert_eq!(validate(&long), []);
+    }
+
+    #[test]
+    fn a_chain_that_goes_round_through_built_in_links_is_refused_with_its_cycle() {
+        let document = |failback: serde_json::Value| -> ConfigDocument {
+            serde_json::from_value(serde_json::json!({"schema_version": 1, "failback": failback})).expect("it reads")
+        };
+        // Built in is 4-8 to 4-7 to 4-6.
+        let round = document(serde_json::json!({"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"}));
+        let faults = validate(&round);
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!(faults[0].pointer, "/failback/anthropic~1claude-opus-4-6");
+        let begin = "the chain goes round: anthropic/claude-opus-4-6 → anthropic/claude-opus-4-8 → anthropic/claude-opus-4-7 → \
+                     anthropic/claude-opus-4-6; anthropic/claude-opus-4-8 falls back to anthropic/claude-opus-4-7 by default";
+        assert!(faults[0].detail.starts_with(begin), "{faults:?}");
+        // Turned round on purpose, with the built-in link taken away.
+        let turned = serde_json::json!({"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8", "anthropic/claude-opus-4-7": null});
+        assert_eq!(validate(&document(turned)), []);
+        // A chain that leads into a cycle is none, either; and a long one of its own goes on into the built-in one.
+        let into = serde_json::json!({"openai/gpt-5.4": "anthropic/claude-opus-4-6", "anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"});
+        assert_eq!(validate(&document(into)).len(), 2);
+        let long = serde_json::json!({"p/a": "p/b", "p/b": "p/c", "p/c": "anthropic/claude-opus-5-5"});
+        assert_eq!(validate(&document(long)), []);
+        // One that an entry for projects makes.
+        let project: ConfigDocument =
+            serde_json::from_value(serde_json::json!({"schema_version": 1, "projects": [{"paths": ["a/**"],
+            "failback": {"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"}}]}))
+            .expect("it reads");
+        let faults = validate(&project);
+        assert_eq!(faults[0].pointer, "/projects/0/failback/anthropic~1claude-opus-4-6");
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FindingEvent, FindingOutcome, InconclusiveCause, Metrics, RunFailed, RunSkipped};
+use super::{FailureKind, FindingEvent, FindingOutcome, InconclusiveCause, Metrics, RunFailed, RunSkipped};
 use crate::{model::ModelId, named_enum, pricing::TokenUsage, risk::RiskTier, sandbox::SandboxLevel, verdict::Verdict};
 
 /// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
@@ -150,6 +150,12 @@ pub struct RunCompleted {
     /// The operating system's sandbox around the agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
+    /// Why the review could not be posted, if it could not. The run then counts as failed at [`RunStage::Publish`], and not as
+    /// completed; a [`RunFailed`] says the same to a tracker that does not know this field.
+    ///
+    /// [`RunStage::Publish`]: super::RunStage::Publish
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpublished: Option<FailureKind>,
 }
 
 impl RunCompleted {

@@ -5,6 +5,7 @@
 
 mod accept;
 mod batch;
+mod ends;
 mod families;
 mod known_runs;
 mod limits;
@@ -39,7 +40,7 @@ pub(crate) use accept::{check, correct};
 pub use batch::Batch;
 pub(crate) use families::{Families, families};
 pub use known_runs::KnownRuns;
-pub(crate) use known_runs::{STORED, StoredRun};
+pub(crate) use known_runs::{COUNTED, CountedRun, STORED, StoredRun};
 pub(crate) use names::{AGENTS, MAX_MODELS, MAX_OTHER_AGENTS, built_in_agents};
 pub use rows::writes;
 #[cfg(test)]

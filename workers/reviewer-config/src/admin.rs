@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ProviderSwitch, SCHEMA_VERSION, unknown_fields},
+    config::{ProviderSwitch, SCHEMA_VERSION, hidden_character, unknown_fields},
     model::ModelId,
 };
-use conclave_worker_common::{Outcome, allow, holder, is_json, json, limit, now_ms, read_capped, refusal};
+use conclave_worker_common::{
+    Access, Outcome, allow, configured, denied, is_json, json, judge, limit, listed, now_ms, presented, read_capped,
+    refusal,
+};
 use serde::de::DeserializeOwned;
 use serde_json::json as value;
-use worker::{Env, Request, Response, RouteContext};
+use worker::{Env, Request, Response, ResponseBuilder, RouteContext};
 
 use crate::{
     current,
@@ -20,6 +23,8 @@ use crate::{
 
 /// The secret that lists the administrators' tokens, best as `name:token`.
 pub(crate) const ADMIN_TOKENS: &str = "ADMIN_TOKENS";
+/// The secret that lists the readers' tokens.
+pub(crate) const READER_TOKENS: &str = "READER_TOKENS";
 /// The binding that counts administrators' requests by token.
 const REQUESTS: &str = "ADMIN_REQUESTS";
 /// The largest body. A document of a big installation has some ten kilobytes.
@@ -37,9 +42,14 @@ pub(crate) async fn document(mut request: Request, env: &Env) -> Outcome<Respons
     let current = current::fresh(env).await?;
     let tag = current.document_tag();
     if request.inner().method() != "PUT" {
-        let document = current.document().0;
-        let document = document.unwrap_or_else(|| value!({ "schema_version": SCHEMA_VERSION }));
-        let response = json(200, &document)?;
+        let response = match current.document() {
+            (Some(document), _) => json(200, &document)?,
+            // As it is stored: its author has to see it, and a client that expects JSON must not take it for an empty one.
+            (None, Some(text)) => ResponseBuilder::new()
+                .with_header("content-type", "text/plain; charset=utf-8")?
+                .fixed(text.as_bytes().to_vec()),
+            (None, None) => json(200, &value!({ "schema_version": SCHEMA_VERSION }))?,
+        };
         response.headers().set("etag", &tag)?;
         return Ok(response);
     }
@@ -109,6 +119,9 @@ pub(crate) async fn failback(mut request: Request, env: &Env) -> Outcome<Respons
     let current = current::fresh(env).await?;
     let seen = expected(&request, current.snapshot.revision)?;
     let (document, by_hand) = current.document();
+    if by_hand.is_some() && document.is_none() {
+        return Err(refusal(&texts::unusable_document())?);
+    }
     let base = by_hand.and(document);
     write(env, &current, Command::Failback { failback, base }, seen, who, why).await
 }
@@ -156,9 +169,20 @@ pub(crate) async fn count(env: &Env, who: &str) -> Outcome<()> {
 
 /// Lets an administrator pass, and returns the name.
 async fn authorize(request: &Request, env: &Env) -> Outcome<String> {
-    let who = holder(request, env, ADMIN_TOKENS).await?;
+    let who = match listed(request, env, ADMIN_TOKENS) {
+        Err(_) if is_readers(request, env)? => Err(denied(&texts::readers_token())?),
+        who => who,
+    };
+    let who = limit::refused(request, env, who).await?;
     count(env, &who).await?;
     Ok(who)
+}
+
+/// Returns whether a request shows a token that only reads, where there are administrators' tokens.
+fn is_readers(request: &Request, env: &Env) -> Outcome<bool> {
+    let token = presented(request)?;
+    let of = |list: &str| judge(token.as_deref(), configured(env, list).as_deref());
+    Ok(of(ADMIN_TOKENS) == Access::Denied && of(READER_TOKENS) == Access::Granted)
 }
 
 async fn write(
@@ -226,8 +250,11 @@ fn reason(request: &Request) -> Outcome<Option<String>> {
 
 fn checked_reason(reason: &str) -> Outcome<Option<String>> {
     let reason = reason.trim();
-    if reason.len() > MAX_REASON || reason.chars().any(char::is_control) {
+    if reason.len() > MAX_REASON {
         return Err(refusal(&texts::bad_reason(MAX_REASON))?);
+    }
+    if let Some(hidden) = hidden_character(reason) {
+        return Err(refusal(&texts::hidden_in_reason(&hidden))?);
     }
     Ok((!reason.is_empty()).then(|| reason.to_owned()))
 }

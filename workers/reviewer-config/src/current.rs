@@ -111,7 +111,11 @@ impl Served {
         // What is said of the whole document is not said again for the project.
         let more = more.into_iter().filter(|more| !warnings.contains(more));
         let warnings = warnings.iter().cloned().chain(more).collect();
-        let body = serde_json::to_vec(&EffectiveConfig { config, warnings })?;
+        let body = serde_json::to_vec(&EffectiveConfig {
+            config,
+            warnings,
+            document_fault: self.effective.document_fault.clone(),
+        })?;
         let tag = tag(self.effective.config.revision, &body);
         let answer = Rc::new(Answer::new(body, tag)?);
         let mut answers = self.answers.borrow_mut();

@@ -88,6 +88,7 @@ pub(crate) fn document_in_force<'a>(
 /// hurry.
 pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> EffectiveConfig {
     let mut warnings = stored.warnings.clone();
+    let mut document_fault = None;
     let mut config = match in_force(snapshot.writes.get(DOCUMENT), stored.document.as_ref(), now_ms) {
         InForce::Api => snapshot.state.document.clone().map_or_else(
             || Ok(ConfigDocument::default()),
@@ -100,7 +101,9 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
         InForce::Nothing => Ok(ConfigDocument::default()),
     }
     .unwrap_or_else(|reason| {
-        warnings.push(texts::ignored_document(DOCUMENT, &reason));
+        let fault = texts::ignored_document(DOCUMENT, &reason);
+        warnings.push(fault.clone());
+        document_fault = Some(fault);
         ConfigDocument::default()
     });
     config.revision = config.revision.max(snapshot.revision);
@@ -135,7 +138,11 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
         warnings.push(texts::more_switches());
     }
     warnings.extend(config.correct_names());
-    EffectiveConfig { config, warnings }
+    EffectiveConfig {
+        config,
+        warnings,
+        document_fault,
+    }
 }
 
 fn typed(document: &Value) -> Result<ConfigDocument, String> {

@@ -6,10 +6,7 @@ use conclave_worker_common::{
 };
 use worker::{Env, Request};
 
-use crate::admin::ADMIN_TOKENS;
-
-/// The secret that lists the readers' tokens.
-const READER_TOKENS: &str = "READER_TOKENS";
+use crate::admin::{ADMIN_TOKENS, READER_TOKENS};
 
 /// A reader.
 pub(crate) enum Reader {

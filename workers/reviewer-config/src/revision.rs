@@ -92,7 +92,11 @@ pub(crate) fn apply(
             let mut document = base
                 .or(state.document)
                 .unwrap_or_else(|| serde_json::json!({ "schema_version": SCHEMA_VERSION }));
-            document["failback"] = serde_json::to_value(failback).unwrap_or_default();
+            let Some(fields) = document.as_object_mut() else {
+                return Err(texts::unusable_document());
+            };
+            let failback = serde_json::to_value(failback).unwrap_or_default();
+            fields.insert("failback".to_owned(), failback);
             // Not more strictly: a name that is misspelled elsewhere must not stand in the way.
             read(&document).map_err(|faults| invalid(&faults))?;
             state.document = Some(stamped(document, revision));

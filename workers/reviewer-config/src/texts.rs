@@ -1,6 +1,10 @@
 //! Texts for operators and reviews.
 
-use conclave_shared::{config::ConfigFault, model::ModelId, problem::Problem};
+use conclave_shared::{
+    config::ConfigFault,
+    model::ModelId,
+    problem::{Problem, READERS_TOKEN},
+};
 
 use crate::keys::MAX_SWITCHES;
 
@@ -195,6 +199,37 @@ pub(crate) fn bad_reason(limit: usize) -> Problem {
         "bad-reason",
         "Bad reason",
         format!("A reason is one line of at most {limit} bytes."),
+    )
+}
+
+/// A reason with a character that a reader does not see.
+pub(crate) fn hidden_in_reason(hidden: &str) -> Problem {
+    Problem::new(
+        400,
+        "bad-reason",
+        "Bad reason",
+        format!("The reason {hidden}. Nothing was changed."),
+    )
+}
+
+/// A token that only reads, where an administrator's is needed.
+pub(crate) fn readers_token() -> Problem {
+    Problem::new(
+        401,
+        READERS_TOKEN,
+        "Unauthorized",
+        "This is one of READER_TOKENS, which may only read what is in force. Send one of ADMIN_TOKENS.",
+    )
+}
+
+/// The stored document was written by hand and is not a JSON object, so nothing can be changed in it.
+pub(crate) fn unusable_document() -> Problem {
+    Problem::new(
+        409,
+        "unusable-document",
+        "Unusable document",
+        "The stored document was written by hand and is not a JSON object. Nothing was changed: write a whole document first \
+         (`conclave config get`, `conclave config apply`).",
     )
 }
 

@@ -122,6 +122,11 @@ pub trait Forge: Send + Sync {
         false
     }
 
+    /// Returns whether posting ended because the forge refused what the account asked, whatever it had let it write before.
+    fn was_refused(&self) -> bool {
+        self.was_denied()
+    }
+
     /// Returns whether this run has written anything to the forge, or may have.
     fn has_written(&self) -> bool {
         true

@@ -74,6 +74,38 @@ fn a_switched_off_provider_leaves_the_route_and_comes_back() {
     assert_eq!(names(&route)[0], names(&planned())[0]);
 }
 
+/// The reason that a running session of Anthropic has to move, if there is one now.
+async fn heard(routes: &LiveRoutes) -> Option<String> {
+    let hearing = routes.switched_off("anthropic");
+    tokio::time::timeout(std::time::Duration::ZERO, hearing).await.ok()
+}
+
+#[tokio::test]
+async fn a_running_session_hears_of_the_switch_with_its_reason_and_of_no_other_one() {
+    let (sender, routes) = live();
+    let switched = |enabled, reason: Option<&str>| {
+        let switch = ProviderSwitch {
+            enabled,
+            reason: reason.map(str::to_owned),
+        };
+        Arc::new(ConfigDocument {
+            providers: [("anthropic".to_owned(), switch)].into(),
+            ..ConfigDocument::default()
+        })
+    };
+    sender.send_replace(Some(document(&["openai"])));
+    assert_eq!(heard(&routes).await, None, "another provider");
+    sender.send_replace(Some(switched(true, Some("back again"))));
+    assert_eq!(heard(&routes).await, None, "a switch that is on, whatever its reason");
+    sender.send_replace(Some(switched(false, Some("incident 7"))));
+    assert_eq!(
+        heard(&routes).await.as_deref(),
+        Some("anthropic was switched off: incident 7")
+    );
+    sender.send_replace(Some(switched(false, None)));
+    assert_eq!(heard(&routes).await.as_deref(), Some("anthropic was switched off"));
+}
+
 #[test]
 fn a_model_that_is_newly_named_is_used_and_those_of_the_plan_stand_behind_it() {
     let (sender, routes) = live();

@@ -3,6 +3,7 @@
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_certificates::CertificatesError;
 
 use super::pins::Machine;
 use crate::OPENCODE_VERSION;
@@ -30,8 +31,8 @@ pub enum InstallError {
         cause: String,
     },
     /// The certificates that are to be trusted cannot be read.
-    #[error("failed to read the certificates in {0}: {1}. Correct --ca-file or CONCLAVE_CA_FILE")]
-    Certificates(Utf8PathBuf, String),
+    #[error("{0}. Correct --ca-file or CONCLAVE_CA_FILE")]
+    Certificates(#[from] CertificatesError),
     /// No connection.
     #[error(
         "{host} cannot be reached: {cause}. Set HTTPS_PROXY, name your registry with --registry, or bring the file: `npm \

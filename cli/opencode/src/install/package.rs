@@ -9,10 +9,11 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_certificates::ExtraCertificates;
 use flate2::read::GzDecoder;
 use futures_util::StreamExt;
 use nix::libc::O_NONBLOCK;
-use reqwest::{Certificate, Client};
+use reqwest::Client;
 use sha2::{Digest, Sha512};
 use tokio::task::yield_now;
 use url::Url;
@@ -46,15 +47,10 @@ impl Registry {
         if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
             return Err(wrong("it begins with neither https:// nor http://".to_owned()));
         }
-        let mut builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
-        if let Some(file) = extra_ca_file {
-            let wrong = |cause: String| InstallError::Certificates(file.to_owned(), cause);
-            let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
-            for certificate in Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))? {
-                builder = builder.add_root_certificate(certificate);
-            }
-        }
-        let client = builder.build().map_err(|error| wrong(innermost(&error)))?;
+        let builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
+        let certificates = ExtraCertificates::read(extra_ca_file)?;
+        let client = certificates.trusted_by(builder).build();
+        let client = client.map_err(|error| wrong(innermost(&error)))?;
         Ok(Self { url, client })
     }
 

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use conclave_certificates::ExtraCertificates;
 use conclave_shared::{
-    config::ProviderSwitch,
+    config::{self, ConfigDocument, ConfigFault, ProviderSwitch},
     model::ModelId,
-    problem::{Problem, ProblemItem},
+    problem::{Problem, ProblemItem, READERS_TOKEN},
     routes,
 };
 use reqwest::{
@@ -18,10 +19,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::fetch::{FetchError, read, redirect};
+use crate::fetch::{FetchError, MAX_BYTES, read, redirect};
 
 /// The time for one request. An operator waits longer than a review may.
 const LIMIT: Duration = Duration::from_secs(15);
+/// Maximum bytes of a stored document that are read to be shown and mended: as much as KV holds, and a little more for what the text
+/// becomes where it is not UTF-8.
+const MAX_STORED: usize = 80 * 1024 * 1024;
 
 /// Why the Worker did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +44,12 @@ pub enum AdminError {
          and the colon before it"
     )]
     Refused(String),
+    /// The token only reads.
+    #[error(
+        "the configuration service at {0} refused the token: CONCLAVE_CONFIG_ADMIN_TOKEN is one of its READER_TOKENS, which change nothing; \
+         set it to one of its ADMIN_TOKENS"
+    )]
+    Reader(String),
     /// It cannot be sent as it is.
     #[error("CONCLAVE_CONFIG_ADMIN_TOKEN has a character that no token has, such as a line break: set it to one token")]
     Token,
@@ -68,13 +78,44 @@ impl AdminError {
     }
 }
 
-/// The document as it is stored.
+/// The document as it is stored. A person who writes to KV by hand can store anything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredDocument {
-    /// All of it, fields of later versions included.
-    pub document: Value,
+    /// The text.
+    pub text: String,
+    /// The document, fields of later versions included; or why the text is not JSON.
+    pub document: Result<Value, String>,
     /// The entity tag, which a change of it has to name.
     pub tag: String,
+}
+
+impl StoredDocument {
+    /// The document that counts in reviews: all of its faults if none does.
+    pub fn in_force(&self) -> Result<ConfigDocument, Vec<ConfigFault>> {
+        let of_whole = |detail: String| {
+            vec![ConfigFault {
+                pointer: String::new(),
+                detail,
+            }]
+        };
+        let document = match &self.document {
+            Ok(document) => config::read(document)?,
+            Err(error) => return Err(of_whole(format!("is not JSON: {error}"))),
+        };
+        // Reviews are sent what is known of it.
+        let bytes = serde_json::to_vec(&document).map_or(0, |sent| sent.len());
+        if bytes > MAX_BYTES {
+            return Err(of_whole(format!("has {bytes} bytes; reviews read {MAX_BYTES} at most")));
+        }
+        Ok(document)
+    }
+
+    /// The document as a value to compare; a text that is not JSON as it is.
+    pub fn value(&self) -> Value {
+        self.document
+            .clone()
+            .unwrap_or_else(|_| Value::String(self.text.clone()))
+    }
 }
 
 /// A line of the history.
@@ -121,15 +162,18 @@ struct History {
 
 impl AdminClient {
     /// A client of the Worker at this address.
-    pub fn new(url: Url, token: SecretString) -> Result<Self, AdminError> {
+    pub fn new(url: Url, token: SecretString, certificates: &ExtraCertificates) -> Result<Self, AdminError> {
         if HeaderValue::try_from(token.expose_secret()).is_err() {
             return Err(AdminError::Token);
         }
-        let client = Client::builder().timeout(LIMIT).redirect(Policy::none()).build();
-        let client = client.map_err(|error| AdminError::Service {
-            host: host(&url),
-            problem: format!("cannot be asked: {error}"),
-        })?;
+        let client = Client::builder().timeout(LIMIT).redirect(Policy::none());
+        let client = certificates
+            .trusted_by(client)
+            .build()
+            .map_err(|error| AdminError::Service {
+                host: host(&url),
+                problem: format!("cannot be asked: {error}"),
+            })?;
         Ok(Self { client, url, token })
     }
 
@@ -140,10 +184,12 @@ impl AdminClient {
             .await?;
         let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
         let tag = tag.unwrap_or_default().to_owned();
-        Ok(StoredDocument {
-            document: self.parse(response).await?,
-            tag,
-        })
+        let body = read(response, MAX_STORED)
+            .await
+            .map_err(|error: FetchError| self.service(error.to_string()))?;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let document = serde_json::from_str(&text).map_err(|error| error.to_string());
+        Ok(StoredDocument { text, document, tag })
     }
 
     /// Writes a document over the one that has this tag; answers the new revision.
@@ -221,11 +267,17 @@ impl AdminClient {
         let status = response.status();
         match status.as_u16() {
             200 => Ok(response),
-            401 => Err(AdminError::Refused(host(&self.url))),
+            401 => {
+                let body = read(response, MAX_BYTES).await.unwrap_or_default();
+                let problem = serde_json::from_slice::<Problem>(&body).ok();
+                let reads = problem.is_some_and(|problem| problem.kind.ends_with(READERS_TOKEN));
+                let error = if reads { AdminError::Reader } else { AdminError::Refused };
+                Err(error(host(&self.url)))
+            }
             412 => Err(AdminError::Stale),
             _ if status.is_redirection() => Err(self.service(redirect(&response).to_string())),
             code => {
-                let body = read(response).await.unwrap_or_default();
+                let body = read(response, MAX_BYTES).await.unwrap_or_default();
                 match serde_json::from_slice::<Problem>(&body) {
                     Ok(problem) if status.is_client_error() => Err(AdminError::Problem(problem)),
                     Ok(problem) => Err(self.service(format!("answered {code}: {}", problem.detail))),
@@ -236,7 +288,7 @@ impl AdminClient {
     }
 
     async fn parse<T: DeserializeOwned>(&self, response: Response) -> Result<T, AdminError> {
-        let body = read(response)
+        let body = read(response, MAX_BYTES)
             .await
             .map_err(|error: FetchError| self.service(error.to_string()))?;
         serde_json::from_slice(&body)

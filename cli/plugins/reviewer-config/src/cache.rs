@@ -60,9 +60,11 @@ impl Cache {
         }
     }
 
-    /// Keeps an answer. It is a convenience for a bad day: that it could not be written is not worth a warning.
+    /// Keeps an answer. It is a convenience for a bad day: that it could not be written is not worth a warning. One without its document
+    /// takes no good one's place.
     pub(crate) fn keep(&self, answer: &EffectiveConfig) {
         if self.secret.is_some()
+            && answer.document_fault.is_none()
             && let Err(error) = self.write(answer, seconds_now())
         {
             tracing::info!(%error, "the configuration could not be kept on disk");

@@ -52,6 +52,7 @@ fn plugin(url: &Url, job: Option<&str>, token: Option<&str>) -> ReviewerConfigPl
         url: url.clone(),
         access: job.into_iter().chain(token).collect(),
         project: "group/project".into(),
+        certificates: ExtraCertificates::default(),
     };
     ReviewerConfigPlugin::new(Some(source), None, None)
 }
@@ -95,6 +96,7 @@ async fn a_credential_that_was_let_in_is_shown_first_from_then_on() {
             ConfigAccess::Token(TOKEN.into()),
         ],
         project: "group/project".into(),
+        certificates: ExtraCertificates::default(),
     };
     let mut fetcher = Fetcher::new(source).expect("a client");
     for _ in 0..3 {

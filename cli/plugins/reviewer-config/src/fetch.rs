@@ -51,8 +51,8 @@ pub(crate) enum FetchError {
     Redirect(String),
     #[error("answered {0}{1}")]
     Status(u16, Detail),
-    #[error("answered with more than {MAX_BYTES} bytes")]
-    TooLarge,
+    #[error("answered with more than {0} bytes")]
+    TooLarge(usize),
     #[error("answered something that is not a configuration: {0}")]
     Garbage(String),
     #[error(
@@ -86,7 +86,7 @@ impl FetchError {
     pub(crate) const fn is_broken_document(&self) -> bool {
         matches!(
             self,
-            Self::TooLarge | Self::Garbage(_) | Self::Newer(_) | Self::Invalid(_)
+            Self::TooLarge(_) | Self::Garbage(_) | Self::Newer(_) | Self::Invalid(_)
         )
     }
 
@@ -128,7 +128,8 @@ struct Answer {
 
 impl Fetcher {
     pub(crate) fn new(source: ConfigSource) -> Result<Self, FetchError> {
-        let client = Client::builder().redirect(Policy::none()).build();
+        let client = Client::builder().redirect(Policy::none());
+        let client = source.certificates.trusted_by(client).build();
         Ok(Self {
             client: client.map_err(|error| FetchError::Unreachable(error.to_string()))?,
             source,
@@ -220,7 +221,7 @@ impl Fetcher {
         match response.status().as_u16() {
             304 if self.tag.is_some() => Ok(Answer { config: None, tag }),
             200 => {
-                let config = parse(&read(response).await?, &self.source.project)?;
+                let config = parse(&read(response, MAX_BYTES).await?, &self.source.project)?;
                 Ok(Answer {
                     config: Some(config),
                     tag,
@@ -236,13 +237,14 @@ impl Fetcher {
     }
 }
 
-pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
+/// The body, if it is not longer than so many bytes.
+pub(crate) async fn read(response: Response, max: usize) -> Result<Vec<u8>, FetchError> {
     let mut body = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
-        if body.len() + chunk.len() > MAX_BYTES {
-            return Err(FetchError::TooLarge);
+        if body.len() + chunk.len() > max {
+            return Err(FetchError::TooLarge(max));
         }
         body.extend_from_slice(&chunk);
     }
@@ -270,7 +272,7 @@ pub(crate) fn redirect(response: &Response) -> FetchError {
 
 /// What the Worker says about its status, as one line.
 async fn detail(response: Response) -> Detail {
-    let body = read(response).await.unwrap_or_default();
+    let body = read(response, MAX_BYTES).await.unwrap_or_default();
     let problem = serde_json::from_slice::<Problem>(&body).ok();
     Detail(problem.map(|problem| {
         let clean = problem.detail.chars().filter(|character| !character.is_control());

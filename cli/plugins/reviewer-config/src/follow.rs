@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use conclave_shared::config::{ConfigDocument, EffectiveConfig};
+use conclave_shared::config::ConfigDocument;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{cache::Cache, fetch::Fetcher};
@@ -97,18 +97,15 @@ async fn follow(start: Start, sender: watch::Sender<Option<Arc<ConfigDocument>>>
             );
         }
         *trouble.lock().unwrap_or_else(PoisonError::into_inner) = problem;
-        let Ok(Some(EffectiveConfig { config, warnings })) = answer else {
+        let Ok(Some(answer)) = answer else {
             continue;
         };
+        let config = answer.config.clone();
         if config == known {
             continue;
         }
         tracing::info!(revision = config.revision, "the configuration changed");
         if let Some(cache) = &cache {
-            let answer = EffectiveConfig {
-                config: config.clone(),
-                warnings,
-            };
             cache.keep(&answer);
         }
         known.clone_from(&config);

@@ -21,6 +21,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use conclave_certificates::ExtraCertificates;
 use conclave_engine::{
     plugin::{PluginError, ReviewPlugin},
     review::{ConfigurationFallback, ConfigurationInstead},
@@ -48,6 +49,8 @@ pub struct ConfigSource {
     pub access: Vec<ConfigAccess>,
     /// The project's path.
     pub project: String,
+    /// Certificates to trust besides the system's.
+    pub certificates: ExtraCertificates,
 }
 
 /// What a review shows to the Worker.
@@ -144,7 +147,7 @@ impl ReviewerConfigPlugin {
         };
         let host = source.url.host_str().unwrap_or("(no host)").to_owned();
         let error = match self.fetch(source).await {
-            Ok(config) => {
+            Ok(mut config) => {
                 tracing::info!(
                     revision = config.config.revision,
                     "the remote configuration is in force"
@@ -152,8 +155,16 @@ impl ReviewerConfigPlugin {
                 if let Some(cache) = &self.cache {
                     cache.keep(&config);
                 }
+                let fault = config.document_fault.clone();
+                if let Some(fault) = &fault {
+                    // Said on top, once.
+                    config.warnings.retain(|warning| warning != fault);
+                }
                 self.fetched = Some(config);
-                return Ok(());
+                return match fault {
+                    None => Ok(()),
+                    Some(fault) => Err(self.without_document(&host, &fault)),
+                };
             }
             Err(error) => error,
         };
@@ -181,6 +192,18 @@ impl ReviewerConfigPlugin {
             is_broken: error.is_broken_document() && instead == ConfigurationInstead::Defaults,
         });
         Err(PluginError(reason))
+    }
+
+    /// Notes that the service's document counts for nothing, though its switches do: what it protects is not in force.
+    fn without_document(&self, host: &str, fault: &str) -> PluginError {
+        let reason = format!("the configuration service at {host} has left its document out ({fault})");
+        // A second start would be another run's.
+        let _ = self.follower.unanswered.set(ConfigurationFallback {
+            instead: ConfigurationInstead::Defaults,
+            reason: reason.clone(),
+            is_broken: true,
+        });
+        PluginError(reason)
     }
 
     async fn fetch(&mut self, source: ConfigSource) -> Result<EffectiveConfig, FetchError> {

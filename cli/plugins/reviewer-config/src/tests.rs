@@ -25,6 +25,7 @@ fn plugin(url: Url) -> ReviewerConfigPlugin {
         url,
         access: vec![ConfigAccess::Token(SecretString::from("t"))],
         project: "group/project".into(),
+        certificates: ExtraCertificates::default(),
     };
     ReviewerConfigPlugin::new(Some(source), None, None)
 }
@@ -89,6 +90,44 @@ async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
             "{warning}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_document_that_the_service_leaves_out_is_said_once_and_its_switches_count() {
+    let fault = "config/document: cannot be read: expected value; the built-in defaults are used instead";
+    let answer = serde_json::json!({
+        "config": {"schema_version": 1, "providers": {"anthropic": {"enabled": false, "reason": "incident"}}},
+        "warnings": [fault, "provider/x: cannot be read"],
+        "document_fault": fault,
+    });
+    let directory = tempfile::tempdir().expect("a directory");
+    let source = ConfigSource {
+        url: serve(answer.to_string()).await,
+        access: vec![ConfigAccess::Token(SecretString::from("t"))],
+        project: "group/project".into(),
+        certificates: ExtraCertificates::default(),
+    };
+    let secret = "s".to_owned().into();
+    let mut plugin = ReviewerConfigPlugin::new(Some(source), Some(directory.path()), Some(&secret));
+    let said = plugin.bootstrap().await.expect_err("a document is missing").to_string();
+    assert!(
+        said.contains("has left its document out (config/document: cannot be read"),
+        "{said}"
+    );
+    assert_eq!(plugin.warnings(), ["provider/x: cannot be read"]);
+    let unanswered = plugin.follower().unanswered().expect("a notice");
+    assert!(unanswered.is_broken, "the bot does not approve");
+    let mut document = ConfigDocument::default();
+    plugin.post_configure(&mut document).await.expect("never fails");
+    assert!(
+        !document.providers["anthropic"].enabled,
+        "an incident's switch counts all the same"
+    );
+    assert_eq!(
+        std::fs::read_dir(directory.path()).expect("a directory").count(),
+        0,
+        "no good answer is replaced"
+    );
 }
 
 #[tokio::test]
@@ -252,6 +291,7 @@ async fn the_last_good_answer_stands_in_for_a_service_that_is_down() {
             url: url.clone(),
             access: vec![ConfigAccess::Token(SecretString::from("t"))],
             project: project.into(),
+            certificates: ExtraCertificates::default(),
         };
         ReviewerConfigPlugin::new(Some(source), Some(directory.path()), Some(&"s".to_owned().into()))
     };
@@ -295,6 +335,7 @@ async fn a_refused_job_is_told_why() {
         url,
         access: vec![ConfigAccess::Job(SecretString::from("ey.x.y").into())],
         project: "group/project".into(),
+        certificates: ExtraCertificates::default(),
     };
     let (document, warning) = run(ReviewerConfigPlugin::new(Some(source), None, None)).await;
     assert_eq!(document, ConfigDocument::default());

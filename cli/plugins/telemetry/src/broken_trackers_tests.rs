@@ -154,7 +154,7 @@ async fn recording_takes_no_time_and_the_end_at_most_two_seconds() {
             sleep(Duration::from_millis(700)).await;
         }
         let end = Instant::now();
-        let lost = telemetry.flush().await;
+        let lost = telemetry.flush().await.unsent;
         assert!(end.elapsed() <= LIMIT, "{state}: {:?}", end.elapsed());
         assert_eq!(lost, recorded, "{state}: every event is counted");
     }
@@ -174,7 +174,7 @@ async fn a_slow_tracker_loses_nothing_and_costs_nothing_but_its_own_time_at_the_
         telemetry.record(dropped(number));
     }
     let end = Instant::now();
-    assert_eq!(telemetry.flush().await, 0);
+    assert_eq!(telemetry.flush().await.unsent, 0);
     assert!(end.elapsed() <= LIMIT, "{:?}", end.elapsed());
     let mut events = 0;
     while arrived.try_recv().is_ok() {
@@ -204,7 +204,7 @@ async fn what_a_hanging_tracker_made_us_drop_is_reported_when_it_is_back() {
     }
     sleep(Duration::from_secs(1)).await;
     telemetry.record(dropped(200));
-    assert_eq!(telemetry.flush().await, 3);
+    assert_eq!(telemetry.flush().await.unsent, 3);
     let mut told = Vec::new();
     while let Ok(event) = arrived.try_recv() {
         told.push(event.event);
@@ -233,7 +233,7 @@ async fn what_the_last_request_lost_is_said_once_more() {
     let telemetry = Telemetry::start(settings(&serve(router.layer(first_fails)).await));
     telemetry.record(dropped(100));
     telemetry.record(dropped(101));
-    assert_eq!(telemetry.flush().await, 2);
+    assert_eq!(telemetry.flush().await.unsent, 2);
     assert_eq!(arrived.try_recv().map(|event| event.event).ok(), Some(dropped(2)));
 }
 
@@ -241,7 +241,12 @@ async fn what_the_last_request_lost_is_said_once_more() {
 async fn a_memory_that_cannot_be_read_is_an_error_in_words_within_two_seconds() {
     let (trackers, _kept) = broken().await;
     for (state, url) in trackers {
-        let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t").into()).expect("a client");
+        let client = TrackerClient::new(
+            url.parse().expect("a URL"),
+            SecretString::from("t").into(),
+            &ExtraCertificates::default(),
+        )
+        .expect("a client");
         let start = Instant::now();
         let error = client.memory("group/project").await.expect_err(state);
         assert!(start.elapsed() <= LIMIT, "{state}: {:?}", start.elapsed());
@@ -256,12 +261,22 @@ async fn a_memory_that_cannot_be_read_is_an_error_in_words_within_two_seconds() 
 #[tokio::test]
 async fn a_tracker_without_a_memory_is_named_as_what_it_is() {
     let url = answers((StatusCode::NOT_FOUND, "{}")).await;
-    let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t").into()).expect("a client");
+    let client = TrackerClient::new(
+        url.parse().expect("a URL"),
+        SecretString::from("t").into(),
+        &ExtraCertificates::default(),
+    )
+    .expect("a client");
     let error = client.memory("p").await.expect_err("there is none");
     assert!(error.to_string().contains("older than this `conclave`"), "{error}");
     let detail = r#"{"type":"about:blank","title":"t","status":400,"detail":"`project` is missing."}"#;
     let url = answers((StatusCode::BAD_REQUEST, detail)).await;
-    let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t").into()).expect("a client");
+    let client = TrackerClient::new(
+        url.parse().expect("a URL"),
+        SecretString::from("t").into(),
+        &ExtraCertificates::default(),
+    )
+    .expect("a client");
     let error = client.forget("p", None).await.expect_err("it is refused");
     assert_eq!(error, MemoryError::Problem("`project` is missing.".to_owned()));
 }

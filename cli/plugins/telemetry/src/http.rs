@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use conclave_certificates::ExtraCertificates;
 use conclave_shared::problem::Problem;
 use reqwest::{Client, Response, redirect::Policy};
 use url::Url;
@@ -16,8 +17,9 @@ const MAX_ANSWER: usize = 512 * 1024;
 pub(crate) const STRANGE: &str = "answers with something else than a tracker would";
 
 /// A client. It follows no redirect: a token is for the address that somebody has set, and for no other.
-pub(crate) fn client() -> reqwest::Result<Client> {
-    Client::builder().timeout(REQUEST).redirect(Policy::none()).build()
+pub(crate) fn client(certificates: &ExtraCertificates) -> reqwest::Result<Client> {
+    let client = Client::builder().timeout(REQUEST).redirect(Policy::none());
+    certificates.trusted_by(client).build()
 }
 
 /// A route of the tracker, which may be installed below a path.

@@ -17,9 +17,10 @@ mod tracker_client;
 pub use access::TrackerAccess;
 pub use person::anonymous_person;
 pub use probe::{Probed, probe};
-pub use sender::Telemetry;
+pub use sender::{Lost, Telemetry};
 pub use tracker_client::{MemoryError, TrackerClient};
 
+use conclave_certificates::ExtraCertificates;
 use secrecy::SecretString;
 use url::Url;
 use uuid::Uuid;
@@ -37,6 +38,8 @@ pub struct TelemetrySettings {
     pub run_id: Uuid,
     /// The project.
     pub project: String,
+    /// Certificates to trust besides the system's.
+    pub certificates: ExtraCertificates,
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use conclave_shared::{
     routes,
     telemetry::{BatchAnswer, DatabaseSize, EventBatch},
 };
-use url::Url;
+use reqwest::redirect::Policy;
 
-use crate::{access::TrackerAccess, http};
+use crate::{TelemetrySettings, http};
 
 /// The answer of a tracker that takes events. An older one says nothing of either.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,10 +22,12 @@ pub struct Probed {
 
 /// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. The error says what is wrong
 /// and what to do.
-pub async fn probe(address: &Url, access: &TrackerAccess, limit: Duration) -> Result<Probed, String> {
-    let mut url = address.clone();
+pub async fn probe(settings: &TelemetrySettings, limit: Duration) -> Result<Probed, String> {
+    let access = &settings.access;
+    let mut url = settings.url.clone();
     url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
-    let client = reqwest::Client::builder().timeout(limit).build();
+    let client = reqwest::Client::builder().timeout(limit).redirect(Policy::none());
+    let client = settings.certificates.trusted_by(client).build();
     let post = client.map_err(|error| error.to_string())?.post(url);
     let response = access
         .on(post)

@@ -50,6 +50,8 @@ pub(crate) struct Queue {
     sending: usize,
     sending_events: u64,
     lost: u64,
+    /// Events that arrived and were refused.
+    refused: u64,
     /// Lost events that no request has reported yet.
     unreported: u64,
     closed: bool,
@@ -121,13 +123,29 @@ impl Queue {
         Some(next)
     }
 
-    /// Notes how a request ended.
-    pub(crate) fn done(&mut self, request: &Pending, arrived: bool) {
+    /// Notes how a request ended: `None` if it did not arrive, else how many of its events were refused.
+    pub(crate) fn done(&mut self, request: &Pending, refused: Option<u64>) {
         self.sending = self.sending.saturating_sub(1);
         self.sending_events = self.sending_events.saturating_sub(request.count());
-        if !arrived {
-            self.drop_request(request);
+        match refused {
+            None => self.drop_request(request),
+            Some(refused) => self.refuse(request, refused),
         }
+    }
+
+    /// Counts events that the tracker refused: they are as lost as those that never arrived. They are not reported to it once more.
+    fn refuse(&mut self, request: &Pending, refused: u64) {
+        let events = refused.min(request.count());
+        self.refused += events;
+        if refused > events {
+            // The report was among them.
+            self.unreported += request.reports;
+        }
+    }
+
+    /// Number of events that the tracker refused.
+    pub(crate) const fn refused(&self) -> u64 {
+        self.refused
     }
 
     fn drop_request(&mut self, request: &Pending) {

@@ -46,7 +46,7 @@ fn requests_on_their_way_count_and_are_not_dropped() {
     }
     assert_eq!((queue.pending(), queue.lost), (50, 100));
     for request in &sending {
-        queue.done(request, true);
+        queue.done(request, Some(0));
     }
     assert_eq!((queue.pending(), queue.lost), (48, 100));
 }
@@ -55,7 +55,7 @@ fn requests_on_their_way_count_and_are_not_dropped() {
 fn what_was_lost_is_reported_once_and_again_if_the_report_is_lost_too() {
     let mut queue = filled(1);
     let request = queue.take().expect("one waits");
-    queue.done(&request, false);
+    queue.done(&request, None);
     assert_eq!(queue.unreported(), None, "nothing is sent that could carry it");
     queue.push("x".to_owned(), Instant::now());
     assert_eq!(queue.unreported(), Some(100));
@@ -64,7 +64,7 @@ fn what_was_lost_is_reported_once_and_again_if_the_report_is_lost_too() {
     queue.seal();
     let request = queue.take().expect("one waits");
     assert_eq!(request.body(), r#"{"events":[x,lost 100]}"#);
-    queue.done(&request, false);
+    queue.done(&request, None);
     // The event beside the report is lost as well; the report itself is none.
     assert_eq!(queue.lost(), 101);
     queue.close();
@@ -72,9 +72,25 @@ fn what_was_lost_is_reported_once_and_again_if_the_report_is_lost_too() {
     queue.report("lost 101".to_owned(), 101);
     queue.seal();
     let request = queue.take().expect("one waits");
-    queue.done(&request, false);
+    queue.done(&request, None);
     assert_eq!(queue.unreported(), None, "it is said once, and not for ever");
     assert_eq!((queue.lost(), queue.is_idle()), (101, true));
+}
+
+#[test]
+fn what_the_tracker_refuses_is_lost_and_a_report_among_it_is_sent_again() {
+    let mut queue = filled(1);
+    let request = queue.take().expect("one waits");
+    queue.done(&request, Some(7));
+    assert_eq!((queue.refused(), queue.lost(), queue.unreported()), (7, 0, None));
+    queue.push("x".to_owned(), Instant::now());
+    queue.report("lost 5".to_owned(), 5);
+    queue.seal();
+    let request = queue.take().expect("one waits");
+    queue.done(&request, Some(2));
+    assert_eq!(queue.refused(), 8, "the report is not an event of the run");
+    queue.close();
+    assert_eq!(queue.unreported(), Some(5));
 }
 
 #[test]

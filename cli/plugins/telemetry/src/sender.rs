@@ -39,6 +39,42 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Notify,
     settings: TelemetrySettings,
+    /// Why the tracker refused the first event that it refused.
+    refusal: Mutex<Option<String>>,
+}
+
+impl Lost {
+    /// Warnings about them, a line each.
+    pub fn sentences(&self) -> Vec<String> {
+        let events = |count: u64| match count {
+            1 => "1 telemetry event".to_owned(),
+            count => format!("{count} telemetry events"),
+        };
+        let mut sentences = Vec::new();
+        if self.unsent > 0 {
+            sentences.push(format!("{} did not reach the tracker", events(self.unsent)));
+        }
+        if self.refused > 0 {
+            let reason = self.reason.as_deref().unwrap_or("it gave no reason");
+            let are = if self.refused == 1 { "is" } else { "are" };
+            sentences.push(format!(
+                "the tracker refused {}, which {are} lost: {reason}",
+                events(self.refused)
+            ));
+        }
+        sentences
+    }
+}
+
+/// Events of a run that are not at the tracker.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lost {
+    /// Those that did not arrive.
+    pub unsent: u64,
+    /// Those that the tracker refused.
+    pub refused: u64,
+    /// Why it refused the first one.
+    pub reason: Option<String>,
 }
 
 impl Shared {
@@ -90,6 +126,7 @@ impl Telemetry {
             queue: Mutex::default(),
             changed: Notify::new(),
             settings,
+            refusal: Mutex::default(),
         });
         let sender = tokio::spawn(send_all(Arc::clone(&shared)));
         Self {
@@ -98,17 +135,30 @@ impl Telemetry {
         }
     }
 
-    /// Sends what is left, for at most two seconds. Returns how many events were lost in the whole run; nothing the second time,
+    /// Sends what is left, for at most two seconds. Returns the events that were lost in the whole run; none the second time,
     /// when nothing is left and everything was said.
-    pub async fn flush(&self) -> u64 {
+    pub async fn flush(&self) -> Lost {
         self.shared.queue().close();
         self.shared.changed.notify_one();
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut sender) = sender else { return 0 };
+        let Some(mut sender) = sender else {
+            return Lost::default();
+        };
         if timeout(FLUSH, &mut sender).await.is_err() {
             sender.abort();
         }
-        self.shared.queue().lost()
+        let reason = self
+            .shared
+            .refusal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let queue = self.shared.queue();
+        Lost {
+            unsent: queue.lost(),
+            refused: queue.refused(),
+            reason,
+        }
     }
 }
 
@@ -148,7 +198,7 @@ fn next(shared: &Shared, sending: usize) -> Step {
 }
 
 async fn send_all(shared: Arc<Shared>) {
-    let client = match http::client() {
+    let client = match http::client(&shared.settings.certificates) {
         Ok(client) => client,
         Err(error) => {
             tracing::warn!(%error, "no telemetry can be sent");
@@ -168,7 +218,11 @@ async fn send_all(shared: Arc<Shared>) {
         };
         tokio::select! {
             Some((request, result)) = sending.next() => {
-                shared.queue().done(&request, result.is_ok());
+                let refused = result.as_ref().ok().map(|remarks| remarks.refused);
+                shared.queue().done(&request, refused);
+                if let Some(reason) = result.as_ref().ok().and_then(|remarks| remarks.rejected.clone()) {
+                    shared.refusal.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+                }
                 reported.report(result);
             }
             () = shared.changed.notified() => {}
@@ -194,6 +248,8 @@ struct Remarks {
     unproven: u64,
     /// Why it refused an event, if it refused some.
     rejected: Option<String>,
+    /// Number of events that it refused.
+    refused: u64,
     /// Why the job's token is not good, though the other one is.
     job_refused: Option<String>,
 }
@@ -203,7 +259,6 @@ struct Remarks {
 enum Line {
     Failure,
     Unproven,
-    Rejected,
     JobRefused,
 }
 
@@ -235,13 +290,9 @@ impl Reported {
                  give the job CONCLAVE_TRACKER_OIDC_TOKEN, or both sides the same CONCLAVE_SECRET"
             );
         }
-        // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
-        match remarks.rejected {
-            Some(detail) if first(Line::Rejected) => {
-                tracing::warn!(detail, "the tracker refused events of this run");
-            }
-            Some(detail) => tracing::debug!(detail, "the tracker refused events"),
-            None => {}
+        // The end of the run says how many, and why.
+        if let Some(detail) = remarks.rejected {
+            tracing::debug!(detail, "the tracker refused events");
         }
     }
 }
@@ -257,7 +308,7 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
         if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Err(settings.access.refused(http::reason(response).await.as_deref()));
         }
-        // With 422 it has read the batch and taken none of it; that is an answer, too.
+        // With 422 it has read the batch, taken none of it, and names each event: that is an answer, too.
         if !response.status().is_success() && response.status() != StatusCode::UNPROCESSABLE_ENTITY {
             let status = describe_status(&response);
             let reason = http::reason(response).await;
@@ -267,6 +318,7 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
             serde_json::from_slice(&body(response).await?).map_err(|_| http::STRANGE.to_owned())?;
         Ok(Remarks {
             unproven: answer.unproven,
+            refused: u64::try_from(answer.rejected.len()).unwrap_or(u64::MAX),
             rejected: answer.rejected.into_iter().next().map(|refused| refused.detail),
             job_refused: answer.job_refused,
         })

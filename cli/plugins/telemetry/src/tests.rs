@@ -21,6 +21,7 @@ pub(crate) fn settings(url: &str) -> TelemetrySettings {
         secret: None,
         run_id: Uuid::now_v7(),
         project: "p".into(),
+        certificates: ExtraCertificates::default(),
     }
 }
 
@@ -59,7 +60,7 @@ async fn every_event_arrives_once_and_nothing_is_lost() {
     for number in 0..250 {
         telemetry.record(dropped(number));
     }
-    assert_eq!(telemetry.flush().await, 0);
+    assert_eq!(telemetry.flush().await, Lost::default());
     let mut events = Vec::new();
     while let Ok(event) = arrived.try_recv() {
         events.push(event);
@@ -89,7 +90,7 @@ async fn events_are_sent_while_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn an_event_that_an_older_tracker_does_not_know_is_not_lost() {
+async fn an_event_that_the_tracker_refuses_is_counted_as_lost_with_the_reason() {
     let refuse = post(|Json(batch): Json<EventBatch>| async move {
         let rejected = vec![RejectedEvent {
             index: 0,
@@ -110,11 +111,9 @@ async fn an_event_that_an_older_tracker_does_not_know_is_not_lost() {
         for number in 0..events {
             telemetry.record(dropped(number));
         }
-        assert_eq!(
-            telemetry.flush().await,
-            0,
-            "the tracker has seen it, and said what is wrong"
-        );
+        let lost = telemetry.flush().await;
+        assert_eq!((lost.unsent, lost.refused), (0, 1), "{lost:?}");
+        assert_eq!(lost.reason.as_deref(), Some("unknown variant"));
     }
 }
 
@@ -129,12 +128,13 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
         );
         (StatusCode::UNAUTHORIZED, Json(problem))
     };
-    let url = serve(Router::new().fallback(refuse))
-        .await
-        .parse::<Url>()
-        .expect("a URL");
-    let job = TrackerAccess::Job(SecretString::from("ey.x.y").into());
-    let said = probe(&url, &job, std::time::Duration::from_secs(5))
+    let with = |url: &str, access| TelemetrySettings {
+        access,
+        ..settings(url)
+    };
+    let url = serve(Router::new().fallback(refuse)).await;
+    let job = with(&url, TrackerAccess::Job(SecretString::from("ey.x.y").into()));
+    let said = probe(&job, std::time::Duration::from_secs(5))
         .await
         .expect_err("refused");
     assert_eq!(
@@ -142,7 +142,7 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
         "refused the job's token (The job's token is made for another audience than conclave; set `aud`): set the Worker's OIDC_ISSUER, \
          OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's token"
     );
-    let memory = TrackerClient::new(url.clone(), job)
+    let memory = TrackerClient::new(job.url, job.access, &job.certificates)
         .expect("a client")
         .memory("p")
         .await;
@@ -150,7 +150,7 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
     assert!(memory.ends_with(&said) && !memory.contains("OPERATOR"), "{memory}");
     let both =
         TrackerAccess::of(Some(SecretString::from("t")), Some(SecretString::from("ey.x.y").into())).expect("both");
-    let said = probe(&url, &both, std::time::Duration::from_secs(5))
+    let said = probe(&with(&url, both), std::time::Duration::from_secs(5))
         .await
         .expect_err("refused");
     assert!(said.contains("INGEST_TOKENS, or the Worker's OIDC_ISSUER"), "{said}");

@@ -1,5 +1,6 @@
 //! What a repository remembers: asked for by reviews, shown and forgotten by people.
 
+use conclave_certificates::ExtraCertificates;
 use conclave_shared::{
     memory::{Forgotten, RepositoryMemory},
     problem::Problem,
@@ -64,8 +65,8 @@ pub struct TrackerClient {
 
 impl TrackerClient {
     /// A client of the tracker at this address.
-    pub fn new(url: Url, access: TrackerAccess) -> Result<Self, MemoryError> {
-        let client = http::client().map_err(|error| MemoryError::Service {
+    pub fn new(url: Url, access: TrackerAccess, certificates: &ExtraCertificates) -> Result<Self, MemoryError> {
+        let client = http::client(certificates).map_err(|error| MemoryError::Service {
             host: host(&url),
             trouble: format!("cannot be asked: {error}"),
         })?;

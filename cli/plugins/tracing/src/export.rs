@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use conclave_certificates::ExtraCertificates;
 use opentelemetry::{Context, KeyValue, trace::TracerProvider};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
@@ -18,6 +19,7 @@ use opentelemetry_sdk::{
         SpanExporter as ExportSpans, SpanProcessor,
     },
 };
+use reqwest::blocking::Client;
 use secrecy::ExposeSecret;
 
 use crate::{TracingError, TracingSettings};
@@ -52,6 +54,7 @@ impl Export {
             .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
         let exporter = SpanExporter::builder()
             .with_http()
+            .with_http_client(client(&settings.certificates)?)
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!(
                 "{}/v1/traces",
@@ -104,6 +107,22 @@ impl Export {
         let ended = self.count.ended.load(Ordering::SeqCst);
         ended.saturating_sub(self.count.taken.load(Ordering::SeqCst))
     }
+}
+
+/// The client. The batch processor sends on a thread of its own and waits there, so it is a blocking one, which must not be made
+/// where a runtime is.
+fn client(certificates: &ExtraCertificates) -> Result<Client, TracingError> {
+    let certificates = certificates.certificates().to_vec();
+    let making = std::thread::spawn(move || {
+        let client = Client::builder().timeout(FLUSH);
+        if certificates.is_empty() {
+            client.build()
+        } else {
+            client.tls_certs_merge(certificates).build()
+        }
+    });
+    let made = making.join().ok().and_then(Result::ok);
+    made.ok_or_else(|| TracingError("traces cannot be sent: the HTTPS client cannot be set up".to_owned()))
 }
 
 /// Counts the spans that ended, before the queue may drop one.

@@ -16,6 +16,7 @@ pub use export::FLUSH;
 
 use std::time::Duration;
 
+use conclave_certificates::ExtraCertificates;
 use conclave_engine::ports::{ModelCall, Progress, ProgressEvent, RunTrace, TelemetrySink};
 use conclave_shared::telemetry::EventBody;
 use secrecy::SecretString;
@@ -37,6 +38,8 @@ pub struct TracingSettings {
     pub run_id: Uuid,
     /// The version of this program.
     pub version: &'static str,
+    /// Certificates to trust besides the system's.
+    pub certificates: ExtraCertificates,
 }
 
 /// Traces cannot be sent with these settings.

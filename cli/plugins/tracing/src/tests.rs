@@ -19,6 +19,7 @@ fn settings(endpoint: &str) -> TracingSettings {
         parent: None,
         run_id: Uuid::now_v7(),
         version: "1.2.3",
+        certificates: ExtraCertificates::default(),
     }
 }
 
@@ -98,6 +99,7 @@ fn completed() -> EventBody {
         coverage: None,
         inconclusive_cause: None,
         sandbox: None,
+        unpublished: None,
     })
 }
 

@@ -1,9 +1,13 @@
 //! A document in a file: its text, and the JSON in it without keys that are there twice.
 
-use std::{fmt, io::Read};
+use std::{
+    fmt,
+    fs::OpenOptions,
+    io::{ErrorKind, Read, Write},
+};
 
 use camino::Utf8Path;
-use conclave_plugin_reviewer_config::empty_document;
+use conclave_plugin_reviewer_config::{StoredDocument, empty_document};
 use conclave_shared::config::ConfigFault;
 use serde::{
     Deserialize, Deserializer,
@@ -30,6 +34,29 @@ pub(super) fn text(file: &Utf8Path) -> Result<String, Failure> {
         )));
     }
     Ok(text)
+}
+
+/// Keeps a copy of a stored document in the current directory, and returns the file's name. Two copies of one document are one file.
+pub(super) fn keep(stored: &StoredDocument) -> Result<String, Failure> {
+    let plain = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
+    let tag: String = stored.tag.chars().filter(plain).take(80).collect();
+    let name = format!("conclave-config-{tag}.replaced");
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&name)
+        .and_then(|mut file| file.write_all(stored.text.as_bytes()));
+    match written {
+        Err(error)
+            if error.kind() == ErrorKind::AlreadyExists
+                && std::fs::read(&name).is_ok_and(|kept| kept == stored.text.as_bytes()) =>
+        {
+            Ok(name)
+        }
+        written => written.map(|()| name.clone()).map_err(Failure::io(format!(
+            "keep a copy of the stored document in {name}, so nothing was changed"
+        ))),
+    }
 }
 
 /// The JSON of a text. A key that is there twice is a fault: only one of its values would count, without a word about which.

@@ -14,6 +14,7 @@ fn answer(document: &Value) -> EffectiveConfig {
     EffectiveConfig {
         config: serde_json::from_value(document.clone()).expect("readable"),
         warnings: vec!["provider/x: cannot be read".to_owned()],
+        document_fault: None,
     }
 }
 

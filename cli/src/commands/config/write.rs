@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
     config::{
-        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, read,
-        route, used_providers,
+        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, route,
+        used_providers,
     },
     model::ModelId,
     nearest::{Spelling, nearest},
@@ -14,7 +14,7 @@ use conclave_shared::{
 };
 use serde_json::{Value, json};
 
-use super::{super::confirm::confirm, Session, page};
+use super::{super::confirm::confirm, Session, file, page};
 use crate::{
     args::{ApplyArguments, ChangeArguments, FailbackArguments, ProviderArguments, ProviderState, RollbackArguments},
     exit::{Exit, Failure},
@@ -26,13 +26,21 @@ impl Session<'_> {
         let reason = needed(&arguments.change)?;
         let admin = self.admin()?;
         let stored = admin.document().await?;
-        if without_revision(&stored.document) == without_revision(&document) {
+        let is_unusable = self.note_unusable(&stored);
+        let before = stored.value();
+        if without_revision(&before) == without_revision(&document) {
             return Ok(self.nothing_to_change(&arguments.change));
         }
         if !arguments.change.shown.json {
-            self.print_diff(&stored.document, &document);
+            self.print_diff(&before, &document);
         }
         self.confirm("Write this document?", &arguments.change)?;
+        if is_unusable {
+            // What was written to KV by hand is in no revision of the history.
+            let copy = file::keep(&stored)?;
+            self.output
+                .note(&format!("The document that was stored until now is kept in {copy}."));
+        }
         let revision = admin.replace(&document, &stored.tag, reason).await?;
         Ok(self.done(&arguments.change, revision, "The document is written"))
     }
@@ -46,7 +54,7 @@ impl Session<'_> {
             None => BTreeMap::new(),
         };
         let whole = |document: &Value, switches: &BTreeMap<String, ProviderSwitch>| json!({ "document": without_revision(document), "switches": switches });
-        let before = whole(&stored.document, &now);
+        let before = whole(&stored.value(), &now);
         let after = whole(&target.document.unwrap_or_else(empty_document), &target.switches);
         if before == after {
             return Ok(self.nothing_to_change(&arguments.change));
@@ -83,7 +91,7 @@ impl Session<'_> {
         let in_force = self.effective("").await?.config;
         let mut used = used_providers(&in_force);
         // The answer for all projects lacks what some of them have otherwise.
-        if let Ok(stored) = read(&admin.document().await?.document) {
+        if let Ok(stored) = admin.document().await?.in_force() {
             used.extend(used_providers(&stored));
         }
         let (name, is_used) = match provider_spelling(name, &used) {
@@ -211,7 +219,7 @@ fn needed(change: &ChangeArguments) -> Result<&str, Failure> {
 
 /// Who stands in for whom in the stored document.
 fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, Failure> {
-    match read(&stored.document) {
+    match stored.in_force() {
         Ok(document) => Ok(document.failback),
         Err(faults) => Err(Failure::Settings(format!(
             "the stored document cannot be used; mend it with `conclave config get` and `apply` first:\n{}",

@@ -69,6 +69,8 @@ impl Components {
         } else {
             DirectProviders::if_any(env.providers()?)
         };
+        // Before anything is asked: every client of the run trusts the same.
+        env.certificates()?;
         env.telemetry(Uuid::nil(), project)?;
         let remembers = matches!(source.origin, Origin::Forge { .. })
             && review.is_some_and(|(recording, _)| matches!(recording, RunRecording::Off));

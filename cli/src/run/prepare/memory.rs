@@ -24,10 +24,14 @@ impl MemorySource {
     pub(crate) fn ask(self) -> Recall {
         let (sender, recall) = Recall::channel();
         let Self(TelemetrySettings {
-            url, access, project, ..
+            url,
+            access,
+            project,
+            certificates,
+            ..
         }) = self;
         tokio::spawn(async move {
-            let answer = async { TrackerClient::new(url, access)?.memory(&project).await };
+            let answer = async { TrackerClient::new(url, access, &certificates)?.memory(&project).await };
             match answer.await {
                 Ok(memory) => drop(sender.send_replace(Arc::new(memory))),
                 Err(error) => tracing::warn!(%error, "the review goes on without the repository's memory"),

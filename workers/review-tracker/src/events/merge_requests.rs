@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conclave_shared::telemetry::{Event, EventBody};
+use conclave_shared::telemetry::Event;
 
 use super::write::json;
 use crate::clock::day;
@@ -37,6 +37,26 @@ const REVIEWED: &str = "UPDATE merge_requests SET reviews = reviews + j.n
   FROM (SELECT value->>0 AS project, value->>1 AS number, sum(value->>4) AS n FROM json_each(?1) GROUP BY 1, 2) AS j
   WHERE merge_requests.project = j.project AND merge_requests.merge_request = j.number";
 
+/// Reviews that are taken back out of the counts of their days. A later one goes first: which of them was the first one is not stored,
+/// and as long as there is one, one of them was.
+const UNCOUNTED: &str = "UPDATE daily_counts SET n = max(0, n - back.reviews) FROM (
+    SELECT project, day, tier, sum(1) AS reviews, coalesce((SELECT 'again' FROM daily_counts AS d WHERE d.project = r.project
+      AND d.kind = 'mr_review' AND d.day = r.day AND d.tier = r.tier AND d.a = 'again' AND d.b = '' AND d.c = '' AND d.n > 0), 'first') AS part
+    FROM (SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END AS project, j.value->>2 AS day, j.value->>3 AS tier
+      FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1)))) AS r GROUP BY 1, 2, 3, 5) AS back
+  WHERE daily_counts.project = back.project AND kind = 'mr_review' AND daily_counts.day = back.day
+  AND daily_counts.tier = back.tier AND a = back.part AND b = '' AND c = ''";
+
+/// Takes away what is then empty.
+const NONE_LEFT: &str = "DELETE FROM daily_counts WHERE n = 0 AND (project, kind, day, tier) IN (
+  SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END, 'mr_review', j.value->>2, j.value->>3
+  FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1))))";
+
+/// Takes them off the numbers of reviews.
+const UNREVIEWED: &str = "UPDATE merge_requests SET reviews = max(0, reviews - j.n)
+  FROM (SELECT value->>0 AS project, value->>1 AS number, count(*) AS n FROM json_each(?1) GROUP BY 1, 2) AS j
+  WHERE merge_requests.project = j.project AND merge_requests.merge_request = j.number";
+
 /// A merge request: its project and its number.
 type MergeRequest<'a> = (&'a str, u64);
 
@@ -47,16 +67,18 @@ pub(super) struct MergeRequests<'a> {
     /// Reviews by day and tier, and whether the first one here is among them: that may be the first one ever.
     reviews: BTreeMap<(MergeRequest<'a>, i64, &'static str), (u64, bool)>,
     reviewed: BTreeSet<MergeRequest<'a>>,
+    /// Reviews that are taken back, as rows.
+    back: Vec<String>,
 }
 
 impl<'a> MergeRequests<'a> {
-    /// Adds the merge request of an event, if it states one.
-    pub(super) fn add(&mut self, event: &'a Event, tier: &'static str, number: Option<u64>) {
+    /// Adds the merge request of an event, if it states one, and a review of it, if the event is one that counts.
+    pub(super) fn add(&mut self, event: &'a Event, tier: &'static str, number: Option<u64>, is_review: bool) {
         let Some(number) = number else { return };
         let merge_request = (event.project.as_str(), number);
         let day = day(event.at_ms);
         self.mentioned.entry(merge_request).or_insert((day, tier));
-        if matches!(event.event, EventBody::RunCompleted(_)) {
+        if is_review {
             let is_leading = self.reviewed.insert(merge_request);
             let review = self.reviews.entry((merge_request, day, tier)).or_insert((0, false));
             review.0 += 1;
@@ -64,8 +86,14 @@ impl<'a> MergeRequests<'a> {
         }
     }
 
+    /// Takes a review back that was counted before.
+    pub(super) fn take_back(&mut self, event: &'a Event, tier: &'static str, number: Option<u64>) {
+        let Some(number) = number else { return };
+        self.back.push(json(&(&event.project, number, day(event.at_ms), tier)));
+    }
+
     /// Its rows by statement, in order.
-    pub(super) fn rows(self) -> [(&'static str, Vec<String>); 4] {
+    pub(super) fn rows(self) -> [(&'static str, Vec<String>); 7] {
         let mentioned = self.mentioned.into_iter();
         let mentioned: Vec<String> = mentioned
             .map(|((project, number), (day, tier))| json(&(project, number, day, tier)))
@@ -81,6 +109,9 @@ impl<'a> MergeRequests<'a> {
             (KNOWN, mentioned),
             (REVIEWS, reviews.clone()),
             (REVIEWED, reviews),
+            (UNCOUNTED, self.back.clone()),
+            (NONE_LEFT, self.back.clone()),
+            (UNREVIEWED, self.back),
         ]
     }
 }

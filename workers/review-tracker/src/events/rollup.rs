@@ -25,6 +25,13 @@ pub(super) enum Rollup {
     },
     /// A statement of its own, with values that are added up.
     Statement(&'static str),
+    /// Statements of its own, with values that are added up and can be taken back.
+    Reversible {
+        /// Adds rows.
+        adding: &'static str,
+        /// Takes the same rows back, and what is then empty away.
+        taking_back: [&'static str; 2],
+    },
 }
 
 /// A key of a rollup's rows.
@@ -72,7 +79,7 @@ impl Rollup {
     /// Its statement.
     pub(super) fn statement(&self) -> Cow<'static, str> {
         let (table, keys, sums, max) = match self {
-            Self::Statement(statement) => return (*statement).into(),
+            Self::Statement(adding) | Self::Reversible { adding, .. } => return (*adding).into(),
             Self::Table { table, keys, sums, max } => (table, keys, sums, max),
         };
         let labelled = keys.iter().filter(|key| matches!(key, Key::Labelled(_))).count();
@@ -109,6 +116,54 @@ impl Rollup {
             updates.join(", "),
         );
         statement.into()
+    }
+
+    /// The statements that take rows back out of the sums of days, in order; the rows are those that were added.
+    ///
+    /// Sums of all time stay: `/metrics` shows them as counters, and a counter that falls reads as one that began again. No sum gets
+    /// below zero, whatever the rows say.
+    pub(super) fn taking_back(&self) -> Vec<Cow<'static, str>> {
+        let (table, keys, sums) = match self {
+            Self::Statement(_) => return Vec::new(),
+            Self::Reversible { taking_back, .. } => return taking_back.map(Cow::from).to_vec(),
+            Self::Table { table, keys, sums, .. } => (table, keys, sums),
+        };
+        let labelled = keys.iter().filter(|key| matches!(key, Key::Labelled(_))).count();
+        let keyed: Vec<String> = (2..)
+            .zip(*keys)
+            .map(|(place, key)| format!("{} AS {}", key.expression(place, labelled), key.column()))
+            .collect();
+        let columns: Vec<&str> = keys.iter().map(|key| key.column()).collect();
+        let names: Vec<&str> = sums.split(", ").collect();
+        let values: Vec<String> = (2 + keys.len() + labelled..)
+            .zip(&names)
+            .map(|(place, name)| format!("sum(j.value->>{place}) AS {name}"))
+            .collect();
+        let updates: Vec<String> = names
+            .iter()
+            .map(|name| format!("{name} = max(0, {table}.{name} - back.{name})"))
+            .collect();
+        let same: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{table}.{column} = back.{column}"))
+            .collect();
+        let group: Vec<String> = (1..=2 + keys.len()).map(|place| place.to_string()).collect();
+        let rows = format!(
+            "SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END AS project, j.value->>1 AS day, {}, {}
+             FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1))) GROUP BY {}",
+            keyed.join(", "),
+            values.join(", "),
+            group.join(", "),
+        );
+        let key = format!("project, day, {}", columns.join(", "));
+        let update = format!(
+            "UPDATE {table} SET {} FROM ({rows}) AS back WHERE {table}.project = back.project AND {table}.day = back.day AND {}",
+            updates.join(", "),
+            same.join(" AND "),
+        );
+        let first = names.first().copied().unwrap_or_default();
+        let delete = format!("DELETE FROM {table} WHERE {first} = 0 AND ({key}) IN (SELECT {key} FROM ({rows}))");
+        vec![update.into(), delete.into()]
     }
 
     const fn has_max(&self) -> bool {
@@ -151,6 +206,15 @@ impl Sums {
     }
 }
 
+/// Completed runs by tier and verdict.
+pub(super) static RUNS: Rollup = Rollup::Table {
+    table: "daily_runs",
+    keys: &[Key::Plain("tier"), Key::Plain("verdict")],
+    sums: "runs, duration_ms, cost_usd, input, output, reasoning, cache_read, cache_write, files, lines, \
+           critical, warning, suggestion, degraded, partial",
+    max: None,
+};
+
 /// The rollups that several kinds of events add to.
 pub(super) static SHARED: [&Rollup; 3] = [&COUNTS, &PROJECTS, &DISTRIBUTIONS];
 
@@ -169,20 +233,40 @@ pub(super) static COUNTS: Rollup = Rollup::Table {
 };
 
 /// Reviews of projects by day, for a list of all projects: the day stands first, so that the list reads its days only.
-pub(super) static PROJECTS: Rollup = Rollup::Statement(
-    "INSERT INTO daily_projects
+pub(super) static PROJECTS: Rollup = Rollup::Reversible {
+    adding: "INSERT INTO daily_projects
   (project, day, tier, runs, inconclusive, failed, cost_usd, findings, critical)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8
   FROM json_each(?1) WHERE true
   ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, inconclusive = inconclusive + excluded.inconclusive,
   failed = failed + excluded.failed, cost_usd = cost_usd + excluded.cost_usd, findings = findings + excluded.findings,
   critical = critical + excluded.critical",
-);
+    taking_back: [
+        "UPDATE daily_projects SET runs = max(0, runs - (j.value->>3)),
+  inconclusive = max(0, inconclusive - (j.value->>4)), failed = max(0, failed - (j.value->>5)),
+  cost_usd = max(0, cost_usd - (j.value->>6)), findings = max(0, findings - (j.value->>7)),
+  critical = max(0, critical - (j.value->>8))
+  FROM json_each(?1) AS j WHERE project = j.value->>0 AND day = j.value->>1 AND tier = j.value->>2",
+        "DELETE FROM daily_projects WHERE runs = 0 AND failed = 0 AND (day, project, tier) IN
+  (SELECT value->>1, value->>0, value->>2 FROM json_each(?1))",
+    ],
+};
+
+/// The bins of days and weeks that rows of [`DISTRIBUTIONS`] were added to.
+macro_rules! bins_of_days {
+    () => {
+        "SELECT CASE WHEN grain < 2 THEN j.value->>0 ELSE '*' END AS project, j.value->>3 AS metric,
+  CASE grain % 2 WHEN 1 THEN 7 ELSE 1 END AS span,
+  CASE grain % 2 WHEN 1 THEN j.value->>1 - (j.value->>1 + 3) % 7 ELSE j.value->>1 END AS start,
+  j.value->>2 AS tier, j.value->>4 AS bin, sum(j.value->>5) AS n
+  FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2), (3))) GROUP BY 1, 2, 3, 4, 5, 6"
+    };
+}
 
 /// Distributions: every value in its day and in its week, for its project and for all, and once for all time. The time that events
 /// waited is only kept for all projects.
-pub(super) static DISTRIBUTIONS: Rollup = Rollup::Statement(
-    "INSERT INTO bins (project, metric, span, start, tier, bin, n)
+pub(super) static DISTRIBUTIONS: Rollup = Rollup::Reversible {
+    adding: "INSERT INTO bins (project, metric, span, start, tier, bin, n)
   SELECT CASE WHEN grain < 2 THEN j.value->>0 ELSE '*' END, j.value->>3,
   CASE grain WHEN 4 THEN 0 WHEN 1 THEN 7 WHEN 3 THEN 7 ELSE 1 END,
   CASE grain WHEN 4 THEN 0 WHEN 1 THEN j.value->>1 - (j.value->>1 + 3) % 7
@@ -191,7 +275,21 @@ pub(super) static DISTRIBUTIONS: Rollup = Rollup::Statement(
   FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2), (3), (4)))
   WHERE grain >= 2 OR j.value->>3 <> 'lag_ms' GROUP BY 1, 2, 3, 4, 5, 6
   ON CONFLICT DO UPDATE SET n = n + excluded.n",
-);
+    taking_back: [
+        concat!(
+            "UPDATE bins SET n = max(0, bins.n - back.n) FROM (",
+            bins_of_days!(),
+            ") AS back WHERE bins.project = back.project AND bins.metric = back.metric AND bins.span = back.span
+  AND bins.start = back.start AND bins.tier = back.tier AND bins.bin = back.bin"
+        ),
+        concat!(
+            "DELETE FROM bins WHERE n = 0 AND (project, metric, span, start, tier, bin) IN
+  (SELECT project, metric, span, start, tier, bin FROM (",
+            bins_of_days!(),
+            "))"
+        ),
+    ],
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,9 +7,12 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{
-    Batch, KINDS, KnownRuns, meaning,
+    Batch, KINDS, KnownRuns,
+    ends::{Ends, Part},
+    known_runs::is_failure,
+    meaning,
     merge_requests::MergeRequests,
-    rollup::{COUNTS, DISTRIBUTIONS, Rollup, SHARED, Sums},
+    rollup::{COUNTS, DISTRIBUTIONS, RUNS, Rollup, SHARED, Sums},
     write::{Write, json, open},
 };
 use crate::{clock::day, sketch};
@@ -26,16 +29,21 @@ const NAMES: &str = "INSERT INTO names (kind, name, rank)
   FROM (SELECT value->>0 AS kind, value->>1 AS name FROM json_each(?1)) AS new
   WHERE NOT EXISTS (SELECT 1 FROM names AS n WHERE n.kind = new.kind AND n.name = new.name)";
 
+/// The kind of counts of runs that were counted as completed and then reported as failed.
+pub(super) const WITHDRAWN: &str = "withdrawn";
+
 /// A row a run, so that whatever arrives first can be shown.
-const RUNS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
+const RUN_ROWS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
   SELECT value->>0, value->>1, value->>2 FROM json_each(?1)";
 
 /// Takes batches apart into every statement of a transaction, in order, those without rows included. An event that is known, and an
 /// id that comes twice, is left out, and so is what another project says of a run.
+///
+/// A run counts once: as failed if one of its events says so, whichever comes first, else with its first verdict.
 pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, known_runs: &KnownRuns, now_ms: i64) -> Vec<Write> {
     let mut rows = Rows::new();
     let mut seen = known.clone();
-    let mut completed = known_runs.completed().clone();
+    let mut ends = Ends::of(known_runs, batches);
     let mut runs = BTreeMap::new();
     for batch in batches {
         let mut is_news = false;
@@ -47,16 +55,20 @@ pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, known_runs: &KnownRuns,
                 continue;
             }
             is_news = true;
-            let is_end = matches!(event.event, EventBody::RunCompleted(_));
-            let counts = !is_end || completed.insert(run);
             began.1 = began.1.min(event.at_ms);
-            Writer {
+            let part = ends.part(event);
+            let mut writer = Writer {
                 event,
                 tier: known_runs.tier(run),
                 proven: batch.proven.contains(&event.id),
+                only_rows: part == Part::Rows,
+                takes_back: false,
                 rows: &mut rows,
+            };
+            writer.event(batch, part);
+            if part == Part::InsteadOf {
+                take_back(run, known_runs, &mut rows);
             }
-            .event(batch, counts);
         }
         if is_news {
             let waited_ms = u64::try_from(now_ms - batch.received_ms).unwrap_or_default();
@@ -66,15 +78,40 @@ pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, known_runs: &KnownRuns,
         }
     }
     for (run, (project, at_ms)) in runs {
-        rows.add(RUNS, &(run, project, at_ms));
+        rows.add(RUN_ROWS, &(run, project, at_ms));
     }
     rows.finish()
+}
+
+/// Takes back what a run was counted as that turns out to have failed.
+fn take_back<'a>(run: Uuid, known_runs: &'a KnownRuns, rows: &mut Rows<'a>) {
+    let Some(event) = known_runs.counted(run) else {
+        return;
+    };
+    let tier = known_runs.tier(run);
+    rows.merge_requests
+        .take_back(event, tier, meaning(&event.event).merge_request());
+    let mut writer = Writer {
+        event,
+        tier,
+        proven: false,
+        only_rows: false,
+        takes_back: true,
+        rows,
+    };
+    meaning(&event.event).write(&mut writer);
+    if let EventBody::RunCompleted(of) = &event.event {
+        writer.takes_back = false;
+        writer.count(WITHDRAWN, &[word(of.tier.as_str()), word(of.verdict.as_str())], 1);
+    }
 }
 
 /// Rows by statement, and sums by rollup.
 struct Rows<'a> {
     tables: Vec<(&'static str, Vec<String>)>,
     sums: Vec<(&'static Rollup, Sums)>,
+    /// Sums that are taken back from those of days.
+    back: Vec<(&'static Rollup, Sums)>,
     names: BTreeSet<(&'static str, &'a str)>,
     merge_requests: MergeRequests<'a>,
 }
@@ -82,15 +119,20 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn new() -> Self {
         let of_kinds = KINDS.iter().flat_map(|kind| kind.statements).copied();
-        let rollups = KINDS.iter().flat_map(|kind| kind.rollups).copied();
+        let rollups = || KINDS.iter().flat_map(|kind| kind.rollups).copied();
+        let ends = [&RUNS].into_iter().chain(SHARED);
         Self {
             // First what fails when an event is known.
-            tables: [EVENTS, NAMES, RUNS]
+            tables: [EVENTS, NAMES, RUN_ROWS]
                 .into_iter()
                 .chain(of_kinds)
                 .map(|statement| (statement, Vec::new()))
                 .collect(),
-            sums: rollups.chain(SHARED).map(|rollup| (rollup, Sums::default())).collect(),
+            sums: rollups()
+                .chain(SHARED)
+                .map(|rollup| (rollup, Sums::default()))
+                .collect(),
+            back: ends.map(|rollup| (rollup, Sums::default())).collect(),
             names: BTreeSet::new(),
             merge_requests: MergeRequests::default(),
         }
@@ -106,13 +148,7 @@ impl Rows<'_> {
 
     /// Adds values to the sums of a key, which is an array without its end.
     fn sum(&mut self, rollup: &'static Rollup, key: String, values: &[f64]) {
-        if let Some((_, sums)) = self.sums.iter_mut().find(|(known, _)| std::ptr::eq(*known, rollup)) {
-            sums.add(rollup, key, values);
-        } else {
-            let mut sums = Sums::default();
-            sums.add(rollup, key, values);
-            self.sums.push((rollup, sums));
-        }
+        add(&mut self.sums, rollup, key, values);
     }
 
     fn finish(mut self) -> Vec<Write> {
@@ -127,11 +163,28 @@ impl Rows<'_> {
             .sums
             .into_iter()
             .map(|(rollup, sums)| (rollup.statement(), sums.rows()));
+        let back = self.back.into_iter().flat_map(|(rollup, sums)| {
+            let rows = sums.rows();
+            let statements = rollup.taking_back().into_iter();
+            statements.map(move |statement| (statement, rows.clone()))
+        });
         let merge_requests = self.merge_requests.rows().into_iter();
         rows.chain(sums)
+            .chain(back)
             .chain(merge_requests.map(|(statement, rows)| (statement.into(), rows)))
             .map(|(statement, rows)| Write { statement, rows })
             .collect()
+    }
+}
+
+/// Adds values to the sums of a key of a rollup.
+fn add(all: &mut Vec<(&'static Rollup, Sums)>, rollup: &'static Rollup, key: String, values: &[f64]) {
+    if let Some((_, sums)) = all.iter_mut().find(|(known, _)| std::ptr::eq(*known, rollup)) {
+        sums.add(rollup, key, values);
+    } else {
+        let mut sums = Sums::default();
+        sums.add(rollup, key, values);
+        all.push((rollup, sums));
     }
 }
 
@@ -142,6 +195,10 @@ pub(super) struct Writer<'a, 'r> {
     /// The tier of its run, empty while that is not known.
     pub(super) tier: &'static str,
     proven: bool,
+    /// Set for the end of a run that counts as something else: its rows are written, and nothing is counted.
+    pub(super) only_rows: bool,
+    /// Set if what it counts is taken back, without touching rows.
+    takes_back: bool,
     rows: &'r mut Rows<'a>,
 }
 
@@ -161,7 +218,7 @@ pub(super) const fn name<'a>(kind: &'static str, name: &'a str) -> Label<'a> {
 
 impl<'a> Writer<'a, '_> {
     /// Adds the event itself, and, if it counts, what it means.
-    fn event(&mut self, batch: &Batch, counts: bool) {
+    fn event(&mut self, batch: &Batch, part: Part) {
         let event = self.event;
         let body = json(&event.event);
         let kind = event.event.kind();
@@ -184,16 +241,22 @@ impl<'a> Writer<'a, '_> {
         if batch.skewed.contains(&event.id) {
             self.count("skewed", &[], 1);
         }
-        if !counts {
+        if part == Part::Nothing {
             return;
         }
         let meaning = meaning(&event.event);
-        self.rows.merge_requests.add(event, self.tier, meaning.merge_request());
+        let is_review =
+            part == Part::All && matches!(event.event, EventBody::RunCompleted(_)) && !is_failure(&event.event);
+        let merge_request = meaning.merge_request();
+        self.rows.merge_requests.add(event, self.tier, merge_request, is_review);
         meaning.write(self);
     }
 
     /// Adds a row that a statement reads by names: what every event has, and under `of` what this one is about.
     pub(super) fn row(&mut self, statement: &'static str, of: &impl Serialize) {
+        if self.takes_back {
+            return;
+        }
         #[derive(Serialize)]
         struct Row<'a, T> {
             id: Uuid,
@@ -236,7 +299,7 @@ impl<'a> Writer<'a, '_> {
         let [Label(a_kind, a), Label(b_kind, b), Label(c_kind, c)] = [0, 1, 2].map(label);
         let (project, day) = (&self.event.project, day(self.event.at_ms));
         let key = (project, day, self.tier, kind, a, b, c, a_kind, b_kind, c_kind);
-        self.rows.sum(&COUNTS, open(&key), &[sketch::float(n)]);
+        self.add(&COUNTS, open(&key), &[sketch::float(n)]);
     }
 
     /// Adds values to a rollup, under the event's project and day and these further keys.
@@ -246,14 +309,22 @@ impl<'a> Writer<'a, '_> {
             key.push(',');
             key.push_str(&json(&more));
         }
-        self.rows.sum(rollup, key, values);
+        self.add(rollup, key, values);
+    }
+
+    fn add(&mut self, rollup: &'static Rollup, key: String, values: &[f64]) {
+        if self.takes_back {
+            add(&mut self.rows.back, rollup, key, values);
+        } else {
+            self.rows.sum(rollup, key, values);
+        }
     }
 
     /// Adds a value to its distribution.
     pub(super) fn distribution(&mut self, metric: &'static str, tier: &'static str, value: f64) {
         let (project, day) = (&self.event.project, day(self.event.at_ms));
         let key = (project, day, tier, metric, sketch::bin(value));
-        self.rows.sum(&DISTRIBUTIONS, open(&key), &[1.0]);
+        self.add(&DISTRIBUTIONS, open(&key), &[1.0]);
     }
 
     /// Notes a name of a kind.
@@ -270,6 +341,6 @@ mod tests {
     fn every_statement_stands_once() {
         let all = writes(&[], &BTreeSet::new(), &KnownRuns::default(), 0);
         let distinct: BTreeSet<&str> = all.iter().map(|write| write.statement.as_ref()).collect();
-        assert_eq!((all.len(), distinct.len()), (28, 28));
+        assert_eq!((all.len(), distinct.len()), (39, 39));
     }
 }

@@ -1,12 +1,16 @@
 //! `run_completed`: a review ended with a verdict.
 
-use conclave_shared::{telemetry::RunCompleted, verdict::Verdict};
+use conclave_shared::{
+    telemetry::{RunCompleted, RunFailed, RunStage},
+    verdict::Verdict,
+};
 
 use super::{
     Checked, Families, Kind, Meaning, RunCount, Writer,
     limits::{MAX_COUNT, MAX_DURATION_MS, cost, count, counts, tokens},
-    rollup::{Key, PROJECTS, Rollup},
-    rows::word,
+    rollup::{PROJECTS, RUNS},
+    rows::{WITHDRAWN, word},
+    run_failed::fail,
 };
 use crate::sketch::float;
 
@@ -23,15 +27,6 @@ const COMPLETED: &str = "UPDATE runs SET
   warning = j.value->>'$.of.warning', suggestion = j.value->>'$.of.suggestion', degraded = j.value->>'$.of.degraded',
   not_read = j.value->>'$.of.coverage.not_read', cut = j.value->>'$.of.coverage.cut', gaps = j.value->>'$.of.coverage.gaps'
   FROM json_each(?1) j WHERE runs.run_id = j.value->>'run_id'";
-
-/// Completed runs by tier and verdict.
-static RUNS: Rollup = Rollup::Table {
-    table: "daily_runs",
-    keys: &[Key::Plain("tier"), Key::Plain("verdict")],
-    sums: "runs, duration_ms, cost_usd, input, output, reasoning, cache_read, cache_write, files, lines, \
-           critical, warning, suggestion, degraded, partial",
-    max: None,
-};
 
 /// Upper borders of the duration histogram in seconds, close together where reviews usually end.
 const DURATION_BORDERS: [f64; 12] = [
@@ -79,6 +74,18 @@ impl Meaning for RunCompleted {
 
     fn write<'a>(&'a self, to: &mut Writer<'a, '_>) {
         to.row(COMPLETED, self);
+        if to.only_rows {
+            return;
+        }
+        if let Some(kind) = self.unpublished {
+            let failed = RunFailed {
+                stage: RunStage::Publish,
+                kind,
+                merge_request: self.merge_request,
+                duration_ms: Some(self.duration_ms),
+            };
+            return fail(to, &failed);
+        }
         if let Some(cause) = self.cause() {
             to.count("inconclusive", &[word(cause.as_str())], 1);
         }
@@ -124,6 +131,16 @@ fn families(to: &mut Families<'_>) {
     for row in &to.all.runs {
         to.out
             .sample(&[("tier", &row.tier), ("verdict", &row.verdict)], row.runs);
+    }
+    // Clients do not report that of themselves, so that mostly there is none.
+    if to.all.counts.iter().any(|row| row.kind == WITHDRAWN) {
+        to.counts(
+            "conclave_runs_withdrawn",
+            "Completed reviews that were reported as failed afterwards; conclave_runs has them too, as a counter never falls.",
+            WITHDRAWN,
+            ["tier", "verdict"],
+            |_, [tier, verdict, _]| [tier, verdict],
+        );
     }
     to.counts(
         "conclave_inconclusive_runs",

@@ -33,10 +33,15 @@ impl Meaning for RunFailed {
     }
 
     fn write<'a>(&'a self, to: &mut Writer<'a, '_>) {
-        to.row(FAILED, self);
-        to.count("failed", &[word(self.stage.as_str()), word(self.kind.as_str())], 1);
-        to.sum(&PROJECTS, [to.tier], &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        fail(to, self);
     }
+}
+
+/// Writes and counts a failure.
+pub(super) fn fail(to: &mut Writer<'_, '_>, failed: &RunFailed) {
+    to.row(FAILED, failed);
+    to.count("failed", &[word(failed.stage.as_str()), word(failed.kind.as_str())], 1);
+    to.sum(&PROJECTS, [to.tier], &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
 }
 
 /// Every stage and kind has a series from the beginning, because a rate does not see a series' first value. Both are closed lists.

@@ -129,7 +129,7 @@ pub(crate) fn merge_request(run: &RunRow) -> String {
 
 /// A verdict as a colored mark with its name; without one, whether the review may still be going on.
 pub(crate) fn verdict(run: &RunRow, now_ms: i64) -> Html {
-    if let Some(verdict) = &run.verdict {
+    if let Some(verdict) = posted_verdict(run) {
         return mark(&format!("v-{verdict}"), None, &format::words(verdict));
     }
     match end_of(run, now_ms) {
@@ -153,6 +153,11 @@ pub(crate) fn verdict(run: &RunRow, now_ms: i64) -> Html {
             "Lost",
         ),
     }
+}
+
+/// The verdict of a run that did not fail: one that could not be posted is none.
+fn posted_verdict(run: &RunRow) -> Option<&str> {
+    run.verdict.as_deref().filter(|_| run.failed_kind.is_none())
 }
 
 /// The stage and the kind of a failure.
@@ -188,7 +193,7 @@ fn end_of(run: &RunRow, now_ms: i64) -> End<'_> {
 
 /// The verdict or the end as one word, empty while nothing is known.
 fn outcome(run: &RunRow, now_ms: i64) -> &str {
-    run.verdict.as_deref().unwrap_or_else(|| match end_of(run, now_ms) {
+    posted_verdict(run).unwrap_or_else(|| match end_of(run, now_ms) {
         End::Skipped => "skipped",
         End::Unneeded => "nothing_to_review",
         End::Failed(..) => "failed",

@@ -155,7 +155,8 @@ fn lead(page: &OverviewPage, periods: Periods, all_tiers: bool) -> Html {
             ),
             figure(
                 "Cache hit rate",
-                percent(all.cache_read, all.cache_read + all.input),
+                // What is written to a cache is a miss, as in a review's own account.
+                percent(all.cache_read, all.input + all.cache_read + all.cache_write),
                 format!("of {} tokens in all", format::short(tokens)),
             ),
             figure(
@@ -388,7 +389,7 @@ fn causes(page: &OverviewPage) -> Table {
 /// Failed reviews by stage and kind.
 fn failed(page: &OverviewPage) -> Table {
     TableOf::new("failed", "Failed reviews by stage", &page.failed)
-        .note("Reviews that ended before a verdict.")
+        .note("Reviews that ended before a verdict was posted.")
         .nothing("No review failed in this period.")
         .half()
         .words("Stage", "stage", |Count { a: stage, .. }| named(stage))

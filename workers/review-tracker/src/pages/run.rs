@@ -65,14 +65,20 @@ fn unknown(asked: &Asked) -> worker::Result<Refusal> {
 fn marks(run: &RunDetail) -> Html {
     let more = &run.more;
     let failed = run.row.failed_stage.as_deref().zip(run.row.failed_kind.as_deref());
-    let failed = failed.filter(|_| run.row.verdict.is_none());
+    let unposted = run.row.verdict.as_deref().filter(|_| failed.is_some());
     let missed = more.not_read.unwrap_or_default() + more.cut.unwrap_or_default() + more.gaps.unwrap_or_default();
     let words = |name: &Option<String>| name.as_deref().map_or_else(|| "nothing".to_owned(), format::words);
     let chips = [
         failed.map(|(stage, kind)| {
             (
                 failed_detail(stage, kind),
-                "Reviews that ended before a verdict.".to_owned(),
+                "Reviews that ended before a verdict was posted.".to_owned(),
+            )
+        }),
+        unposted.map(|verdict| {
+            (
+                format!("not posted: {}", format::words(verdict).to_lowercase()),
+                "The verdict of a review that could not be posted. It counts as failed.".to_owned(),
             )
         }),
         (more.degraded == Some(1)).then(|| {
@@ -137,7 +143,7 @@ fn facts(run: &RunDetail, now_ms: i64) -> [Html; 6] {
         figure(
             "Tokens read",
             format::short(read),
-            tokens.cache_hit_rate().map(format::cached).unwrap_or_default(),
+            tokens.prompt_cache_rate().map(format::cached).unwrap_or_default(),
         ),
         figure(
             "Tokens written",

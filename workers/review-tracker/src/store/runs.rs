@@ -129,8 +129,8 @@ fn statement(query: &Window, search: &RunSearch, after: Option<Cursor>, limit: u
         );
     }
     match search.ended {
-        Some(Ended::With(verdict)) => with("verdict = ?", JsValue::from_str(verdict)),
-        Some(Ended::Failed) => conditions.push_str(" AND failed_kind IS NOT NULL AND verdict IS NULL"),
+        Some(Ended::With(verdict)) => with("verdict = ? AND failed_kind IS NULL", JsValue::from_str(verdict)),
+        Some(Ended::Failed) => conditions.push_str(" AND failed_kind IS NOT NULL"),
         Some(Ended::Lost) => {
             let condition = format!("{OPEN} AND {DEADLINE_MS} < ?");
             with(&condition, number(clock::now_ms()));

@@ -10,7 +10,7 @@ use worker::{D1Database, D1PreparedStatement, Env, Result};
 use super::query::fault;
 use crate::{
     clock,
-    events::{Batch, KnownRuns, STORED, StoredRun, Write, writes},
+    events::{Batch, COUNTED, CountedRun, KnownRuns, STORED, StoredRun, Write, writes},
 };
 
 /// Ids that one statement asks for.
@@ -31,6 +31,11 @@ pub(crate) async fn write(env: &Env, batches: &[Batch]) -> Result<()> {
     let stored: Vec<StoredRun> = by_id(&database, STORED, &KnownRuns::of(batches)).await?;
     for run in stored {
         known_runs.remember(run);
+    }
+    let failing = known_runs.failing_after_all(batches);
+    let counted: Vec<CountedRun> = by_id(&database, COUNTED, &failing).await?;
+    for end in counted {
+        known_runs.remember_end(end);
     }
     for _ in 0..LOOKS {
         let statements = statements(&database, &writes(batches, &known, &known_runs, clock::now_ms()))?;
@@ -85,7 +90,10 @@ fn statements(database: &D1Database, writes: &[Write]) -> Result<Vec<D1PreparedS
 /// Checks that every table is as this version needs it: runs every statement on no rows. An error names what is missing.
 pub(crate) async fn ready(env: &Env) -> Outcome<()> {
     let database = env.d1("DB")?;
-    let mut statements = vec![database.prepare("SELECT claim, proven FROM memory LIMIT 0")];
+    let mut statements = vec![
+        database.prepare("SELECT claim, proven FROM memory LIMIT 0"),
+        database.prepare(COUNTED).bind(&["[]".into()])?,
+    ];
     for write in writes(&[], &BTreeSet::new(), &KnownRuns::default(), 0) {
         statements.push(database.prepare(write.statement.as_ref()).bind(&["[]".into()])?);
     }

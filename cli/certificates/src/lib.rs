@@ -1,0 +1,145 @@
+//! Certificates to trust besides the system's: those of a company's own authority, which a user names in a file.
+//!
+//! Every HTTPS client of the program gets them from here, so that a file that works for one of them works for all, and one that does not
+//! is refused by all in the same words.
+
+use std::path::{Path, PathBuf};
+
+use reqwest::{Certificate, Client, ClientBuilder};
+
+/// A reason why a file of certificates cannot be used. Completes "the certificates in FILE cannot be used: …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// It cannot be read: it is missing, a directory, or not readable by this user.
+    #[error("it cannot be read ({0})")]
+    Unreadable(String),
+    /// It has no bytes.
+    #[error("it is empty")]
+    Empty,
+    /// It has bytes, and no certificate in the text form.
+    #[error(
+        "it holds no certificate in PEM, which begins with `-----BEGIN CERTIFICATE-----`; `openssl x509 -inform der -in FILE` converts DER"
+    )]
+    NotPem,
+    /// The text between the lines of PEM is not a certificate.
+    #[error("a certificate in it is damaged ({0})")]
+    Damaged(String),
+}
+
+/// A file of certificates that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the certificates in {} cannot be used: {problem}", .file.display())]
+pub struct CertificatesError {
+    /// The file.
+    pub file: PathBuf,
+    /// The reason.
+    pub problem: Unusable,
+}
+
+/// Certificates that are trusted besides the system's.
+#[derive(Debug, Clone, Default)]
+pub struct ExtraCertificates(Vec<Certificate>);
+
+impl ExtraCertificates {
+    /// Reads files; without any, only the system's certificates are trusted.
+    pub fn read<F: AsRef<Path>>(files: impl IntoIterator<Item = F>) -> Result<Self, CertificatesError> {
+        let mut all = Vec::new();
+        for file in files {
+            let file = file.as_ref();
+            let certificates = read(file).map_err(|problem| CertificatesError {
+                file: file.to_owned(),
+                problem,
+            })?;
+            all.extend(certificates);
+        }
+        Ok(Self(all))
+    }
+
+    /// Lets a client trust them, too.
+    #[must_use]
+    pub fn trusted_by(&self, client: ClientBuilder) -> ClientBuilder {
+        if self.0.is_empty() {
+            return client;
+        }
+        client.tls_certs_merge(self.0.iter().cloned())
+    }
+
+    /// The certificates, for a client that is made in another way.
+    pub fn certificates(&self) -> &[Certificate] {
+        &self.0
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<Certificate>, Unusable> {
+    let text = std::fs::read(file).map_err(|error| Unusable::Unreadable(error.to_string()))?;
+    if text.trim_ascii().is_empty() {
+        return Err(Unusable::Empty);
+    }
+    let certificates = Certificate::from_pem_bundle(&text).map_err(|error| Unusable::Damaged(innermost(&error)))?;
+    if certificates.is_empty() {
+        return Err(Unusable::NotPem);
+    }
+    // What is inside is looked at when a client is made of it, which could no longer name the file.
+    let client = Client::builder().tls_certs_only(certificates.iter().cloned()).build();
+    client.map_err(|error| Unusable::Damaged(innermost(&error)))?;
+    Ok(certificates)
+}
+
+/// The innermost cause of an error, which is the one that says it.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn certificate() -> String {
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+            .expect("a certificate")
+            .cert
+            .pem()
+    }
+
+    #[test]
+    fn every_file_that_cannot_be_used_is_named_with_what_is_wrong() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (good, file) = (directory.path().join("good.pem"), directory.path().join("ca.pem"));
+        std::fs::write(&good, certificate() + &certificate()).expect("written");
+        assert_eq!(ExtraCertificates::read([&good]).expect("read").certificates().len(), 2);
+        let garbage = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
+        let torn = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
+        for (text, says) in [
+            (None, "it cannot be read"),
+            (Some(String::new()), "it is empty"),
+            (Some(" \n".to_owned()), "it is empty"),
+            (Some("no certificate".to_owned()), "holds no certificate in PEM"),
+            (Some("\u{0}\u{1}\u{2}".to_owned()), "holds no certificate in PEM"),
+            (Some(garbage.to_owned()), "is damaged"),
+            (Some(torn.to_owned()), "is damaged"),
+            (Some(certificate() + garbage), "is damaged"),
+        ] {
+            let _ = std::fs::remove_file(&file);
+            if let Some(text) = &text {
+                std::fs::write(&file, text).expect("written");
+            }
+            // A good one beside it does not hide it.
+            let error = ExtraCertificates::read([&good, &file]).expect_err(says).to_string();
+            assert!(error.contains("ca.pem") && error.contains(says), "{text:?}: {error}");
+        }
+        let error = ExtraCertificates::read([directory.path()])
+            .expect_err("a directory")
+            .to_string();
+        assert!(error.contains("it cannot be read"), "{error}");
+        assert!(
+            ExtraCertificates::read([] as [&Path; 0])
+                .expect("none")
+                .certificates()
+                .is_empty()
+        );
+    }
+}
