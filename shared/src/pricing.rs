@@ -107,6 +107,14 @@ impl TokenUsage {
         #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
         (prompt > 0).then(|| self.cache_read as f64 / prompt as f64)
     }
+
+    /// The share of readable prompt tokens that came from the cache: `cache_read / (cache_read + input)`; `None`
+    /// when nothing was read at all.
+    pub fn cache_hit_rate(&self) -> Option<f64> {
+        let readable = self.cache_read.saturating_add(self.input);
+        #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
+        (readable > 0).then(|| self.cache_read as f64 / readable as f64)
+    }
 }
 
 impl std::ops::AddAssign for TokenUsage {
@@ -245,5 +253,17 @@ mod tests {
         };
         assert_eq!(usage.prompt_cache_rate(), Some(0.3));
         assert_eq!(TokenUsage::default().prompt_cache_rate(), None);
+    }
+
+    #[test]
+    fn the_hit_rate_leaves_cache_writes_out() {
+        let usage = TokenUsage {
+            input: 100,
+            cache_read: 300,
+            cache_write: 900,
+            ..TokenUsage::default()
+        };
+        assert_eq!(usage.cache_hit_rate(), Some(0.75));
+        assert_eq!(TokenUsage::default().cache_hit_rate(), None);
     }
 }

@@ -65,7 +65,7 @@ fn lead(page: &ModelsPage) -> Html {
             figure(
                 "Cache hit rate",
                 or_nothing(hit_rate(&all), format::percent),
-                "of all prompt tokens",
+                "of cacheable prompt tokens",
             ),
             figure("Failbacks", format::count(failbacks), of_calls.unwrap_or_default()),
             figure("Provider switches", format::count(switched), "to another provider"),
@@ -73,9 +73,8 @@ fn lead(page: &ModelsPage) -> Html {
     )
 }
 
-/// The share of prompt tokens that came from a cache, as a review's own account has it: what is written to a cache is a miss.
 fn hit_rate(usage: &UsageSum) -> Option<f64> {
-    ratio(usage.cache_read, usage.input + usage.cache_read + usage.cache_write)
+    ratio(usage.cache_read, usage.cache_read + usage.input)
 }
 
 /// The text before the first slash of a model's id.

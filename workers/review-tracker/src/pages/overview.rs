@@ -155,8 +155,7 @@ fn lead(page: &OverviewPage, periods: Periods, all_tiers: bool) -> Html {
             ),
             figure(
                 "Cache hit rate",
-                // What is written to a cache is a miss, as in a review's own account.
-                percent(all.cache_read, all.input + all.cache_read + all.cache_write),
+                percent(all.cache_read, all.cache_read + all.input),
                 format!("of {} tokens in all", format::short(tokens)),
             ),
             figure(

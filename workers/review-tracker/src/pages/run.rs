@@ -143,7 +143,7 @@ fn facts(run: &RunDetail, now_ms: i64) -> [Html; 6] {
         figure(
             "Tokens read",
             format::short(read),
-            tokens.prompt_cache_rate().map(format::cached).unwrap_or_default(),
+            tokens.cache_hit_rate().map(format::cached).unwrap_or_default(),
         ),
         figure(
             "Tokens written",

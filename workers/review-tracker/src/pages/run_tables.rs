@@ -44,7 +44,7 @@ pub(crate) fn sessions(run: &RunDetail) -> Table {
         .number("Tokens read", "tokens_in", |(_, usage)| {
             let tokens = tokens(usage);
             let read = tokens.input + tokens.cache_read + tokens.cache_write;
-            let cached = tokens.prompt_cache_rate().map(format::cached);
+            let cached = tokens.cache_hit_rate().map(format::cached);
             let markup = html! { (format::short(read)) @if let Some(cached) = cached { span.note { (cached) } } };
             Cell::markup(markup, read.to_string())
         })
