@@ -1,7 +1,7 @@
 //! The helper: puts the walls up around itself, and becomes the program.
 //!
 //! The order matters. What reads the machine (tasks, paths) comes before the walls; the filters come last, because the system
-//! calls that put the walls up are among those that they refuse.
+//! calls that put the walls up are among those that they refuse. The very last filter refuses filters.
 
 use std::{
     ffi::OsString,
@@ -84,8 +84,9 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::
     };
     let landlock = files::restrict(&policy.files, Some(ports))?;
     let watch = watch(&channel, landlock)?;
-    let [denied, missing] = filter::programs(order.parent, landlock)?;
-    let filtered = apply(&denied)? && apply(&missing)?;
+    let [missing, denied] = filter::programs(order.parent, landlock)?;
+    // The last one refuses further filters, ours included.
+    let filtered = apply(&missing)? && apply(&denied)?;
     let walls = Walls {
         landlock,
         filter: filtered,
