@@ -1,44 +1,32 @@
-//! Programs on `PATH`, and their versions.
+//! Versions of programs.
 
-use std::{io, process::Stdio, time::Duration};
+use std::io;
 
-use camino::{Utf8Path, Utf8PathBuf};
-use tokio::{process::Command, time::timeout};
+use camino::Utf8Path;
 
-use crate::{OPENCODE_VERSION, errors::ProcessError};
+use crate::{
+    OPENCODE_VERSION,
+    child::{Sandbox, ask},
+    errors::ProcessError,
+};
 
-/// Time limit of `opencode --version`.
-const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// Asks the binary for its version, which has to be the pinned one. For one that does not serve, which may have that reason.
+/// Asks the binary for its version, which has to be the pinned one. For one that does not serve, which may have that reason. It
+/// runs in the sandbox that it would serve in.
 ///
 /// # Errors
 /// It does not run, or is another version.
-pub async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
+pub async fn check_version(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> Result<(), ProcessError> {
     let start = |error| ProcessError::Start(binary.to_owned(), error);
-    let found = reported_version(binary, path).await.map_err(start)?;
+    let found = reported_version(binary, path, sandbox).await.map_err(start)?;
     same_version(binary, &found)
 }
 
-/// Returns what a program prints for `--version`, in an environment with nothing of the user's but `PATH`.
+/// Returns what a program prints for `--version`, in an environment with nothing of the user's but `PATH`, and in this sandbox.
 ///
 /// # Errors
-/// It does not start, or does not end.
-pub async fn reported_version(binary: &Utf8Path, path: &str) -> io::Result<String> {
-    let mut command = Command::new(binary);
-    command
-        .arg("--version")
-        .env_clear()
-        .env("PATH", path)
-        .env("HOME", "/nonexistent")
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
-    let late = |_| io::Error::other("it did not report its version within a minute");
-    let output = timeout(VERSION_TIMEOUT, command.output())
-        .await
-        .map_err(late)
-        .flatten()?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// It does not start, does not end, or prints without end.
+pub async fn reported_version(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> io::Result<String> {
+    ask(binary, "--version", path, sandbox).await
 }
 
 /// Refuses any version but the pinned one.
@@ -51,17 +39,27 @@ pub(crate) fn same_version(binary: &Utf8Path, found: &str) -> Result<(), Process
 
 /// A version for people, who need not read more than its beginning.
 pub(crate) fn shown(version: &str) -> String {
-    match version {
-        "" => "of an unknown version".to_owned(),
-        version => version.chars().take(60).collect(),
+    const MAX_SHOWN: usize = 60;
+    let mut characters = version
+        .chars()
+        .map(|shown| if shown.is_control() { ' ' } else { shown });
+    let beginning: String = characters.by_ref().take(MAX_SHOWN).collect();
+    match characters.next() {
+        None if beginning.is_empty() => "of an unknown version".to_owned(),
+        None => beginning,
+        Some(_) => beginning + "…",
     }
 }
 
-/// Every file of this name on `PATH`. A directory that is not absolute would be one of the code under review.
-pub(crate) fn on_path(name: &str, path: &str) -> impl Iterator<Item = Utf8PathBuf> {
-    path.split(':')
-        .map(Utf8Path::new)
-        .filter(|directory| directory.is_absolute())
-        .map(move |directory| directory.join(name))
-        .filter(|candidate| candidate.is_file())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_shown_as_far_as_it_can_be_one() {
+        assert_eq!(shown(""), "of an unknown version");
+        assert_eq!(shown("2.0.0\n\u{1b}[2J"), "2.0.0  [2J");
+        assert_eq!(shown(&"9".repeat(60)), "9".repeat(60));
+        assert_eq!(shown(&"9".repeat(10_000)), "9".repeat(60) + "…");
+    }
 }

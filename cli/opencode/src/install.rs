@@ -21,7 +21,11 @@ use self::{
     package::{Registry, named, sum_of, unpack},
     pins::{Machine, PINS, Pin, Platform},
 };
-use crate::binary::{on_path, reported_version};
+use crate::{
+    binary::{reported_version, shown},
+    child::Sandbox,
+    path::on_path,
+};
 
 /// The beginning of the names of directories that an installation works in.
 const PARTIAL: &str = ".partial-";
@@ -46,6 +50,8 @@ pub struct InstallSettings<'a> {
     pub source: InstallSource<'a>,
     /// `PATH`.
     pub path: &'a str,
+    /// The sandbox in which a program is asked for its version.
+    pub sandbox: &'a Sandbox,
     /// Additional certificates to trust (PEM).
     pub extra_ca_file: Option<&'a Utf8Path>,
     /// Shows a line about each step.
@@ -182,7 +188,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
     } = settings;
     let name = format!("{} {}", pin.program, pin.version);
     let binary = place(pin, directory);
-    if binary.is_file() && runs(&binary, pin, settings.path).await.is_ok() {
+    if binary.is_file() && runs(&binary, pin, settings).await.is_ok() {
         progress(&format!("{name} is installed already: {binary}"));
         return Ok(binary);
     }
@@ -217,7 +223,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
     let unpacked = unpack(tarball, pin, &new)?;
     // The disk need not hold both for longer than this.
     let _ = std::fs::remove_file(&fetched);
-    runs(&unpacked, pin, settings.path)
+    runs(&unpacked, pin, settings)
         .await
         .map_err(|cause| InstallError::DoesNotRun {
             program: name.clone(),
@@ -235,15 +241,14 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
 }
 
 /// Returns why the program cannot be used, if so.
-async fn runs(binary: &Utf8Path, pin: &Pin, path: &str) -> Result<(), String> {
-    let reported = reported_version(binary, path)
+async fn runs(binary: &Utf8Path, pin: &Pin, settings: InstallSettings<'_>) -> Result<(), String> {
+    let reported = reported_version(binary, settings.path, settings.sandbox)
         .await
         .map_err(|error| error.to_string())?;
     if reported.split_whitespace().any(|word| word == pin.version) {
         return Ok(());
     }
-    let shown: String = reported.chars().take(60).collect();
-    Err(format!("it reports the version `{shown}`"))
+    Err(format!("it reports the version `{}`", shown(&reported)))
 }
 
 /// Waits until no other installation works here, and removes what one that was stopped has left. A file system without locks

@@ -11,6 +11,7 @@ mod errors;
 mod install;
 mod launch;
 mod mcp;
+mod path;
 mod runtime;
 mod search;
 #[cfg(test)]

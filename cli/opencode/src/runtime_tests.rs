@@ -95,7 +95,7 @@ async fn an_answer_without_end_is_given_up() {
     let client = Client::new(port, "p", Utf8Path::new("/nowhere")).expect("a client");
     let error = client.agents().await.expect_err("it never ends").0;
     assert!(
-        error.contains("list its agents cannot be read: it is longer than 128 MB"),
+        error.contains("list its agents cannot be read: it is longer than 16 MB"),
         "{error}"
     );
 }

@@ -5,9 +5,11 @@ use serde_json::Value;
 
 use crate::{
     OPENCODE_VERSION,
-    binary::{on_path, reported_version, shown},
+    binary::{reported_version, shown},
+    child::Sandbox,
     errors::ProcessError,
     install::{installed_opencode, installed_ripgrep},
+    path::on_path,
 };
 
 /// Where the programs are looked for, in this order.
@@ -19,6 +21,8 @@ pub struct Search<'a> {
     pub installed: Option<&'a Utf8Path>,
     /// `PATH`.
     pub path: &'a str,
+    /// The sandbox in which a program is asked for its version.
+    pub sandbox: &'a Sandbox,
 }
 
 /// The programs of a review.
@@ -67,7 +71,7 @@ impl Search<'_> {
         for binary in on_path("opencode", self.path) {
             let version = match packaged_version(&binary) {
                 Some(version) => Ok(version),
-                None => reported_version(&binary, self.path).await,
+                None => reported_version(&binary, self.path, self.sandbox).await,
             };
             match version {
                 Ok(version) if version == OPENCODE_VERSION => return Ok(binary),

@@ -19,10 +19,8 @@ use super::{
     filter::{self, FilterError},
     kernel, limits,
 };
-use crate::{HELPER_ARGUMENT, status::Walls};
+use crate::{HELPER_ARGUMENT, HELPER_FAILED, status::Walls};
 
-/// The exit code of a helper that did not become the program.
-const FAILED: u8 = 125;
 /// Bytes that are offered to be read.
 const OFFERED: usize = 16;
 
@@ -56,7 +54,7 @@ pub fn run_helper() -> Option<ExitCode> {
         &mut io::stderr(),
         format!("the sandbox could not be put up: {error}\n").as_bytes(),
     );
-    Some(ExitCode::from(FAILED))
+    Some(u8::try_from(HELPER_FAILED).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, HelperError> {
