@@ -151,7 +151,6 @@ impl Drop for Freezer {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-#[expect(clippy::print_stderr, reason = "who runs the tests has to see what was not tested")]
 async fn a_child_that_the_system_holds_does_not_hold_up_the_end() {
     let Some(freezer) = Freezer::new() else {
         eprintln!("SKIPPED: this machine has no freezer, or only root may use it");
