@@ -87,8 +87,8 @@ const AFTER_HELP: &str = "Examples:
   conclave memory show               what reviews of this project have learned from people
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration, or the result could not be written;
-3 the forge failed; 4 inconclusive (--strict); 5 out of time; 6 less of a sandbox than required; 130, 143 stopped
-by a signal.";
+3 the forge failed; 4 inconclusive (--strict); 5 out of time; 6 no such sandbox here (--require-sandbox);
+130, 143 stopped by a signal.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

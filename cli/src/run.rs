@@ -48,7 +48,7 @@ use self::{
     report::RunReport,
     scratch::Scratch,
     start::{
-        choice::{Starting, of_job},
+        choice::{Place, Starting, of_job},
         opencode::Wanted,
     },
     stopwatch::Stopwatch,
@@ -189,7 +189,9 @@ impl Run<'_> {
         } = self.context;
         let (arguments, scratch) = (self.arguments, self.scratch.path());
         let choice = of_job(arguments.planning.runtime, &self.recording).map_err(Err)?;
-        let mut starting = Starting::begin(choice, env, scratch, &self.workspace()).await;
+        let of_repository = components.of_repository.subscribe();
+        let private = [self.records(), source.places()].concat();
+        let mut begun = None;
         // The start's limit is known only when all settings are; the runtime starts meanwhile.
         let (wanted, is_wanted) = watch::channel(Wanted::NotKnown);
         let preparing = async {
@@ -206,10 +208,19 @@ impl Run<'_> {
             worth_a_review(prepared, self.context)
         };
         let answering = async {
-            Ok(match &mut starting {
-                Ok(starting) => starting.answers(is_wanted).await,
-                Err(_) => Ok(()),
-            })
+            let place = Place {
+                env,
+                scratch,
+                workspace: &self.workspace(),
+                private: &private,
+                required: arguments.require_sandbox,
+            };
+            Ok(
+                match begun.insert(Starting::begin(choice, &place, of_repository).await) {
+                    Ok(starting) => starting.answers(is_wanted).await,
+                    Err(_) => Ok(()),
+                },
+            )
         };
         let ready = tokio::select! {
             exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, output))),
@@ -219,15 +230,16 @@ impl Run<'_> {
         let (mut prepared, answered) = match ready {
             Ok(ready) => ready,
             Err(end) => {
-                if let Ok(starting) = starting {
+                if let Some(Ok(starting)) = begun {
                     starting.stop().await;
                 }
                 return Err(end);
             }
         };
         self.report.enter(RunStage::Runtime);
-        let starting = starting.map_err(Err)?;
         answered.map_err(Err)?;
+        // It has answered, so it has begun.
+        let starting = begun.unwrap_or(Ok(Starting::Native { instead: None })).map_err(Err)?;
         let of_repo = &prepared.repo.in_force.config.review;
         let mut starting = starting.settle(choice, of_repo.runtime).await.map_err(Err)?;
         starting.limit_start(seconds(prepared.config.limits.start_seconds));
@@ -251,12 +263,14 @@ impl Run<'_> {
 
     /// Places of the user's that no agent has to see: where the code really is, and where records go.
     fn places(&self, prepared: &Prepared) -> Vec<Utf8PathBuf> {
+        [self.records(), prepared.job.repository.places()].concat()
+    }
+
+    /// Where the job wants records.
+    fn records(&self) -> Vec<Utf8PathBuf> {
         let arguments = self.arguments;
-        let records = [&arguments.output, &arguments.reports, &arguments.record]
-            .into_iter()
-            .flatten()
-            .cloned();
-        prepared.job.repository.places().into_iter().chain(records).collect()
+        let records = [&arguments.output, &arguments.reports, &arguments.record];
+        records.into_iter().flatten().cloned().collect()
     }
 
     /// Where the agents' checkout is made.

@@ -320,7 +320,7 @@ async fn an_opencode_of_another_version_or_a_broken_one_leaves_it_to_the_native_
     };
     for (program, reason) in [
         ("#!/bin/sh\necho 9.9.9\n", "/opencode is 9.9.9"),
-        ("#!/bin/sh\nexit 3\n", "/opencode is of an unknown version"),
+        ("#!/bin/sh\nexit 3\n", "it ended without an answer (exit status: 3)"),
         ("#!/nowhere/interpreter\n", "/opencode does not run: "),
     ] {
         executable(&programs.path().join("opencode"), program);

@@ -60,6 +60,7 @@ mod run_reports;
 mod runtimes;
 mod same_as_ci;
 mod sandbox;
+mod sandbox_required;
 mod shared_prompt;
 mod signals;
 mod telemetry;

@@ -12,19 +12,26 @@ const READ_ONLY: &str = r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$
 
 /// A command in a place where `directory` is read-only.
 fn within(directory: &Path, command: &[&str], variables: &[(&str, &Path)]) -> Output {
+    let mut unshare = unshared(READ_ONLY);
+    unshare.arg(directory).args(command);
+    unshare.current_dir(directory).envs(variables.iter().copied());
+    unshare.output().expect("unshare is of util-linux")
+}
+
+/// This script in a place where it may mount, with an environment of its own.
+fn unshared(script: &str) -> Command {
     let mut unshare = Command::new("unshare");
     unshare
-        .args(["--map-root-user", "--mount", "sh", "-c", READ_ONLY, "sh"])
-        .arg(directory)
-        .args(command)
-        .current_dir(directory)
+        .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("CONCLAVE_OPENCODE", opencode())
-        .env("ANTHROPIC_API_KEY", "unused")
-        .envs(variables.iter().copied());
-    unshare.output().expect("unshare is of util-linux")
+        .env("ANTHROPIC_API_KEY", "unused");
+    unshare
 }
+
+/// Mounts the first of its arguments over the second, and runs the rest in the third.
+const ELSEWHERE: &str = r#"mount --bind "$1" "$2" && cd "$3" && shift 3 && exec "$@""#;
 
 /// Whether the kernel lets us mount.
 #[expect(
@@ -105,4 +112,40 @@ fn what_reads_works_and_what_writes_says_what_to_do() {
             .all(|entry| !entry.file_name().to_string_lossy().starts_with("conclave-")),
         "{left:?}"
     );
+}
+
+/// A rule for a directory opens what is mounted below it, whatever that is.
+#[test]
+fn what_is_mounted_among_the_systems_files_lowers_the_grade() {
+    let repository = Repository::flawed();
+    if !can_mount(repository.path()) {
+        return;
+    }
+    let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = std::fs::read_dir("/usr/share").unwrap().flatten();
+    let place = place.map(|entry| entry.path()).find(|path| path.is_dir()).unwrap();
+    for (arguments, code) in [
+        (&["doctor", "--json"][..], None),
+        (&["local", "main..feature", "--require-sandbox"], Some(6)),
+    ] {
+        for mounted in [true, false] {
+            let mut command = unshared(ELSEWHERE);
+            let source = if mounted { other.path() } else { &place };
+            command.args([source, place.as_path(), repository.path()]);
+            command.arg(env!("CARGO_BIN_EXE_conclave")).args(arguments);
+            command.env("HOME", home.path()).env("TMPDIR", home.path());
+            let output = command.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let named = format!("what is mounted at {}", place.display());
+            assert_eq!(
+                text.contains(&named),
+                mounted,
+                "mounted over itself it opens nothing more: {text}"
+            );
+            if let (Some(code), true) = (code, mounted) {
+                assert_eq!(output.status.code(), Some(code), "{text}");
+            }
+        }
+    }
 }

@@ -11,6 +11,8 @@ use conclave_scripted_provider::Answer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[cfg(target_os = "linux")]
+use crate::support::without;
 use crate::support::{BRIEF, Conclave, Outcome, Pipeline, Repository, executable, opencode, provider};
 
 /// The file of the user that an intruder is after.
@@ -81,18 +83,6 @@ async fn a_sandbox_that_is_switched_off_is_named_and_can_be_required() {
     assert!(wrong.stderr.contains("Set it to `on` or `off`"), "{}", wrong.stderr);
 }
 
-/// Programs that this thread starts from now on are on a kernel that does not know these calls.
-#[cfg(target_os = "linux")]
-fn without(calls: &[i64], error: i32) {
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-    let rules = calls.iter().map(|call| (*call, Vec::new())).collect();
-    let refuse = SeccompAction::Errno(u32::try_from(error).unwrap());
-    let architecture = std::env::consts::ARCH.try_into().unwrap();
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture).unwrap();
-    let program: BpfProgram = filter.try_into().unwrap();
-    apply_filter(&program).unwrap();
-}
-
 /// The code under review need not be where the run is started, nor its objects where it is.
 #[cfg(target_os = "linux")]
 #[tokio::test]
@@ -111,11 +101,22 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
         "feature",
     ]);
     let objects = repository.path().join(".git");
+    let borrower = elsewhere.path().join("borrower");
+    let in_borrower = |arguments: &[&str]| {
+        repository.git(&[&["-C", borrower.to_str().unwrap()], arguments].concat());
+    };
+    repository.git(&["clone", "--quiet", "--shared", ".", borrower.to_str().unwrap()]);
+    in_borrower(&["checkout", "--quiet", "--detach", "origin/main"]);
+    for branch in ["main", "feature"] {
+        in_borrower(&["branch", "--quiet", "--force", branch, &format!("origin/{branch}")]);
+    }
+    let lent = objects.join("objects");
     for (named, opened) in [
         (repository.path(), repository.path()),
         (&link, repository.path()),
         (repository.path(), &link),
         (&worktree, &objects),
+        (&borrower, &lent),
     ] {
         let programs = format!("{}:{}", opencode().display(), opened.display());
         let job = |command: &[&str]| {
@@ -132,10 +133,8 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
             .run()
             .await
             .expect_code(6);
-        if opened != objects {
-            let doctor = job(&["doctor", "--json"]).run().await;
-            assert!(doctor.stdout.contains(&open), "{}", doctor.stdout);
-        }
+        let doctor = job(&["doctor", "--json"]).run().await;
+        assert!(doctor.stdout.contains(&open), "{}", doctor.stdout);
     }
 }
 

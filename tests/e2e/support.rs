@@ -2,6 +2,8 @@
 
 mod acting;
 mod installation;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod pipeline;
 mod program;
 mod repository;
@@ -16,6 +18,8 @@ mod wrapper;
 
 pub(crate) use acting::{acting, is_asked_after_a_filter, provider_of};
 pub(crate) use installation::{Component, Installation, JobToken};
+#[cfg(target_os = "linux")]
+pub(crate) use kernel::without;
 pub(crate) use pipeline::{BOT, PROJECT, Pipeline, ProjectWithBot, in_pipeline};
 pub(crate) use program::{
     BRIEF, Conclave, Outcome, PROVIDER_KEY, executable, nothing_left_running, opencode, provider, repository_root,

@@ -13,6 +13,7 @@ mod git_directory;
 mod guard;
 mod hooks;
 mod import;
+mod places;
 mod repository;
 mod snapshot;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use diff::DiffStream;
 pub use fetch::{FetchSettings, Remote, with_commits};
 pub use hooks::HooksDirectory;
 pub use import::import;
+pub use places::places_around;
 pub use repository::Repository;
 pub use snapshot::Uncommitted;
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

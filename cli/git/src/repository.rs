@@ -2,7 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::command::{self, GitError, ObjectStores, names};
+use crate::{
+    command::{self, GitError, ObjectStores, names},
+    places::object_stores,
+};
 
 /// An entry of a commit's tree.
 pub(crate) struct TreeEntry {
@@ -86,10 +89,11 @@ impl Repository {
         &self.root
     }
 
-    /// Directories that it consists of. The objects of a worktree are in another repository.
+    /// Directories that it consists of. The objects of a worktree are in another repository, and others may be borrowed.
     pub fn places(&self) -> Vec<Utf8PathBuf> {
         let git = self.objects.parent().unwrap_or(&self.objects);
-        vec![self.root.clone(), git.to_owned(), self.objects.clone()]
+        let own = [self.root.clone(), git.to_owned()];
+        own.into_iter().chain(object_stores(&self.objects)).collect()
     }
 
     /// The content of `objects/info/alternates` for a repository that borrows this one's objects: its own and, for a

@@ -1,97 +1,54 @@
-//! Programs on `PATH`, and their versions.
+//! Versions of programs.
 
-use std::{io, process::Stdio, time::Duration};
+use std::{io, time::Duration};
 
-use camino::{Utf8Path, Utf8PathBuf};
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
+use camino::Utf8Path;
+
+use crate::{
+    OPENCODE_VERSION,
+    child::{Sandbox, ask},
+    errors::ProcessError,
 };
-use tokio::{
-    io::AsyncReadExt,
-    process::Command,
-    time::{Instant, timeout_at},
-};
-
-use crate::{OPENCODE_VERSION, errors::ProcessError};
 
 /// Time limit of `--version` of all programs that a search comes across.
 pub(crate) const VERSION_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time limit of `--version` of a program that was unpacked right now: its first start reads all of it from the disk.
 pub(crate) const FIRST_START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum length of an answer to `--version`, in bytes.
-const MAX_ANSWER: u64 = 64 << 10;
 /// Characters of an answer that a person gets to see.
 const SHOWN: usize = 60;
 
-/// Asks the binary for its version, which has to be the pinned one. For one that does not serve, which may have that reason.
+/// Asks the binary for its version, which has to be the pinned one. For one that does not serve, which may have that reason. It
+/// runs in the sandbox that it would serve in.
 ///
 /// # Errors
 /// It does not run, or is another version.
-pub async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
+pub async fn check_version(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> Result<(), ProcessError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::InvalidData => {
             ProcessError::NoVersion(binary.to_owned(), error.to_string())
         }
         _ => ProcessError::Start(binary.to_owned(), error),
     };
-    let found = reported_version(binary, path).await.map_err(failed)?;
+    let found = reported_version(binary, path, sandbox).await.map_err(failed)?;
     same_version(binary, &found)
 }
 
-/// Returns what a program prints for `--version`, in an environment with nothing of the user's but `PATH`.
+/// Returns what a program prints for `--version`, in an environment with nothing of the user's but `PATH`, and in this sandbox.
 ///
 /// # Errors
 /// It does not start, does not end in time, or prints more than any version.
-pub async fn reported_version(binary: &Utf8Path, path: &str) -> io::Result<String> {
-    version_within(VERSION_TIMEOUT, binary, path).await
+pub async fn reported_version(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> io::Result<String> {
+    version_within(VERSION_TIMEOUT, binary, path, sandbox).await
 }
 
 /// The same with another limit of time, as where several programs share one. Nothing of a program is left that does not end.
-pub(crate) async fn version_within(limit: Duration, binary: &Utf8Path, path: &str) -> io::Result<String> {
-    let until = Instant::now() + limit;
-    let mut command = Command::new(binary);
-    command
-        .arg("--version")
-        .env_clear()
-        .env("PATH", path)
-        .env("HOME", "/nonexistent")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        // What it starts ends with it.
-        .process_group(0)
-        .kill_on_drop(true);
-    let mut child = command.spawn()?;
-    let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()));
-    let answer = async {
-        let mut text = Vec::new();
-        if let Some(output) = child.stdout.take() {
-            output.take(MAX_ANSWER + 1).read_to_end(&mut text).await?;
-        }
-        if text.len() as u64 > MAX_ANSWER {
-            let endless = format!("it answers `--version` with more than {} KB", MAX_ANSWER >> 10);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, endless));
-        }
-        child.wait().await?;
-        Ok(text)
-    };
-    let late = |_| io::Error::new(io::ErrorKind::TimedOut, "it did not report its version in time");
-    let text = timeout_at(until, answer).await.map_err(late).flatten()?;
-    group.0 = None;
-    Ok(String::from_utf8_lossy(&text).trim().to_owned())
-}
-
-/// A program and what it has started. Dropping it kills all of them.
-struct Group(Option<i32>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            // It may have ended by itself meanwhile.
-            let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
-        }
-    }
+pub(crate) async fn version_within(
+    limit: Duration,
+    binary: &Utf8Path,
+    path: &str,
+    sandbox: &Sandbox,
+) -> io::Result<String> {
+    ask(binary, "--version", limit, path, sandbox).await
 }
 
 /// Refuses any version but the pinned one.
@@ -119,31 +76,20 @@ pub fn shown_version(version: &str) -> String {
     shown
 }
 
-/// Every file of this name on `PATH`. A directory that is not absolute would be one of the code under review.
-pub(crate) fn on_path(name: &str, path: &str) -> impl Iterator<Item = Utf8PathBuf> {
-    path.split(':')
-        .map(Utf8Path::new)
-        .filter(|directory| directory.is_absolute())
-        .map(move |directory| directory.join(name))
-        .filter(|candidate| candidate.is_file())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::bin;
+    use crate::test_support::{bin, no_sandbox};
 
     #[tokio::test]
     async fn what_never_ends_or_never_stops_is_given_up_with_all_that_it_started() {
         let programs = bin(&[("hangs", "sleep 600 & echo $! > \"$0.pid\"; wait"), ("floods", "yes")]);
         let ask = async |name: &str, limit| {
-            let answer = version_within(limit, &programs.path.join(name), "/usr/bin:/bin").await;
+            let answer = version_within(limit, &programs.path.join(name), "/usr/bin:/bin", &no_sandbox()).await;
             answer.expect_err("no version").to_string()
         };
-        assert_eq!(
-            ask("hangs", Duration::from_secs(2)).await,
-            "it did not report its version in time"
-        );
+        let error = ask("hangs", Duration::from_secs(2)).await;
+        assert_eq!(error, "it did not answer `--version` within 2 s");
         let started = std::fs::read_to_string(programs.path.join("hangs.pid")).expect("it ran");
         let state = format!("/proc/{}/stat", started.trim());
         let runs = || std::fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
@@ -155,8 +101,8 @@ mod tests {
         .await
         .expect("what it started is gone");
         let error = ask("floods", Duration::from_mins(1)).await;
-        assert!(error.contains("more than 64 KB"), "{error}");
-        let error = check_version(&programs.path.join("floods"), "/usr/bin:/bin").await;
+        assert!(error.contains("more than 16 KB"), "{error}");
+        let error = check_version(&programs.path.join("floods"), "/usr/bin:/bin", &no_sandbox()).await;
         let error = error.expect_err("no version").to_string();
         assert!(
             error.contains("is not a working OpenCode") && error.contains("runtime install"),

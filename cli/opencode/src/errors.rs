@@ -1,5 +1,7 @@
 //! Errors of a start, each with what to do about it.
 
+use std::time::Duration;
+
 use camino::Utf8PathBuf;
 use conclave_engine::ports::RuntimeError;
 
@@ -64,9 +66,14 @@ pub enum StartError {
     },
     /// It did not answer in time.
     #[error(
-        "OpenCode did not answer within {0} s of its start. On a slow machine allow more with `--limits start_seconds=300`"
+        "OpenCode did not answer within {seconds} s of its start{words}. On a slow machine allow more with `--limits start_seconds=300`"
     )]
-    Silent(u64),
+    Silent {
+        /// The limit.
+        seconds: u64,
+        /// The fault of the last answer, beginning with `: `, or nothing.
+        words: String,
+    },
     /// It is not what was started.
     #[error(
         "OpenCode started, but {what}; the review does not start, because a session would run with other rules than \
@@ -81,4 +88,14 @@ pub enum StartError {
     /// A local server or file of ours failed.
     #[error("failed to prepare the agent runtime: {0}")]
     Io(#[from] std::io::Error),
+}
+
+impl StartError {
+    /// Nothing was heard within this limit.
+    pub fn silent(limit: Duration) -> Self {
+        Self::Silent {
+            seconds: limit.as_secs(),
+            words: String::new(),
+        }
+    }
 }

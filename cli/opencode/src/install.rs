@@ -19,7 +19,11 @@ use self::{
     package::{Registry, named, sum_of, unpack},
     pins::{Machine, PINS, Pin, Platform},
 };
-use crate::binary::{FIRST_START_TIMEOUT, on_path, shown_version, version_within};
+use crate::{
+    binary::{FIRST_START_TIMEOUT, shown_version, version_within},
+    child::Sandbox,
+    path::on_path,
+};
 
 /// The beginning of the names of directories that an installation works in.
 const PARTIAL: &str = ".partial-";
@@ -42,6 +46,8 @@ pub struct InstallSettings<'a> {
     pub source: InstallSource<'a>,
     /// `PATH`.
     pub path: &'a str,
+    /// The sandbox in which a program is asked for its version.
+    pub sandbox: &'a Sandbox,
     /// Additional certificates to trust (PEM).
     pub extra_ca_file: Option<&'a Utf8Path>,
     /// Shows a line about each step.
@@ -180,7 +186,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
     } = settings;
     let name = format!("{} {}", pin.program, pin.version);
     let binary = place(pin, directory);
-    if binary.is_file() && runs(&binary, pin, settings.path).await.is_ok() {
+    if binary.is_file() && runs(&binary, pin, settings).await.is_ok() {
         progress(&format!("{name} is installed already: {binary}"));
         return Ok(binary);
     }
@@ -215,7 +221,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
     let unpacked = unpack(tarball, pin, &new).await?;
     // The disk need not hold both for longer than this.
     let _ = std::fs::remove_file(&fetched);
-    runs(&unpacked, pin, settings.path)
+    runs(&unpacked, pin, settings)
         .await
         .map_err(|cause| InstallError::DoesNotRun {
             program: name.clone(),
@@ -233,8 +239,8 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
 }
 
 /// Returns why the program cannot be used, if so.
-async fn runs(binary: &Utf8Path, pin: &Pin, path: &str) -> Result<(), String> {
-    let reported = version_within(FIRST_START_TIMEOUT, binary, path)
+async fn runs(binary: &Utf8Path, pin: &Pin, settings: InstallSettings<'_>) -> Result<(), String> {
+    let reported = version_within(FIRST_START_TIMEOUT, binary, settings.path, settings.sandbox)
         .await
         .map_err(|error| error.to_string())?;
     if reported.split_whitespace().any(|word| word == pin.version) {

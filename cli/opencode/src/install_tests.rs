@@ -84,6 +84,7 @@ impl Place {
             directory: &self.path,
             source,
             path: "/usr/bin:/bin",
+            sandbox: &crate::Sandbox::Off("a test of something else".to_owned()),
             extra_ca_file: None,
             progress: &|_| (),
         };

@@ -5,14 +5,17 @@
 //! [`v1`] as a module of its own.
 
 mod binary;
+mod child;
 mod errors;
 mod install;
+mod path;
 mod search;
 #[cfg(test)]
 mod test_support;
 pub mod v1;
 
 pub use binary::{check_version, reported_version, shown_version};
+pub use child::{LaunchSettings, Sandbox, SandboxSettings, probe_sandbox};
 pub use errors::{ProcessError, StartError};
 pub use install::{InstallError, InstallSettings, InstallSource, install, remove_installed};
 pub use search::{Programs, Search, find_ripgrep};

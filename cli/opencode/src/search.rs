@@ -6,9 +6,11 @@ use tokio::time::Instant;
 
 use crate::{
     OPENCODE_VERSION,
-    binary::{VERSION_TIMEOUT, on_path, shown_version, version_within},
+    binary::{VERSION_TIMEOUT, shown_version, version_within},
+    child::Sandbox,
     errors::ProcessError,
     install::{installed_opencode, installed_ripgrep},
+    path::on_path,
 };
 
 /// Where the programs are looked for, in this order.
@@ -20,6 +22,8 @@ pub struct Search<'a> {
     pub installed: Option<&'a Utf8Path>,
     /// `PATH`.
     pub path: &'a str,
+    /// The sandbox in which a program is asked for its version.
+    pub sandbox: &'a Sandbox,
 }
 
 /// The programs of a review.
@@ -69,7 +73,10 @@ impl Search<'_> {
         for binary in on_path("opencode", self.path) {
             let version = match packaged_version(&binary) {
                 Some(version) => Ok(version),
-                None => version_within(until.saturating_duration_since(Instant::now()), &binary, self.path).await,
+                None => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    version_within(left, &binary, self.path, self.sandbox).await
+                }
             };
             match version {
                 Ok(version) if version == OPENCODE_VERSION => return Ok(binary),

@@ -11,7 +11,14 @@ fn on(path: &str) -> Search<'_> {
         configured: None,
         installed: None,
         path,
+        sandbox: off(),
     }
+}
+
+/// The scripts of these tests write down that they ran.
+fn off() -> &'static Sandbox {
+    static OFF: std::sync::LazyLock<Sandbox> = std::sync::LazyLock::new(|| Sandbox::Off("a test".to_owned()));
+    &OFF
 }
 
 #[tokio::test]
@@ -45,11 +52,11 @@ async fn what_is_missing_or_wrong_is_said_with_the_fix() {
         (found.opencode.clone(), found.path.as_str()),
         (right.path.join("opencode"), right.path.as_str())
     );
-    check_version(&found.opencode, "/usr/bin:/bin")
+    check_version(&found.opencode, "/usr/bin:/bin", off())
         .await
         .expect("the right one");
     let other = bin(&[("opencode", "echo 2.0.0")]);
-    let error = check_version(&other.path.join("opencode"), "/usr/bin:/bin")
+    let error = check_version(&other.path.join("opencode"), "/usr/bin:/bin", off())
         .await
         .expect_err("another version");
     let error = error.to_string();

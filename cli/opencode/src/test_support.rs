@@ -4,7 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::v1::{LaunchSettings, Launched, Sandbox};
+use crate::{
+    child::{LaunchSettings, Sandbox},
+    v1::Launched,
+};
 
 /// A directory of executables, as long as it lives.
 pub(crate) struct Bin {
@@ -32,6 +35,11 @@ pub(crate) fn program(file: &Utf8Path, body: &str) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("executable");
 }
 
+/// No sandbox, for a test of something else.
+pub(crate) fn no_sandbox() -> Sandbox {
+    Sandbox::Off("a test of something else".into())
+}
+
 /// A child that is this script.
 pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
     let binary = directory.join("opencode");
@@ -43,7 +51,7 @@ pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
         path: "/usr/bin:/bin",
         environment: &[],
         limit: std::time::Duration::from_mins(1),
-        sandbox: &Sandbox::Off("a test of something else".into()),
+        sandbox: &no_sandbox(),
     })
     .expect("it starts")
 }

@@ -4,13 +4,11 @@
 //! for the run, runs in a workspace without anything that could act, and ends with the run on every way out.
 
 mod api;
-mod child;
 mod config_file;
 mod launch;
 mod mcp;
 mod runtime;
 
-pub use child::{LaunchSettings, Sandbox, SandboxSettings, probe_sandbox};
 pub use config_file::{ConfigFile, Endpoints, ExplainedLine, explain, render_config};
 pub use launch::Launched;
 pub use mcp::{McpHandle, SPAWN_PATH, SUBMIT_PATH, serve_tools};

@@ -37,5 +37,8 @@ pub const fn missing_here() -> Option<&'static str> {
 /// Limit of core dumps, in bytes, with which none is made. At 0, Linux still hands one to a program that `kernel.core_pattern` names.
 pub const NO_CORE: u64 = 1;
 
+/// The exit code of a helper that did not become the program.
+pub const HELPER_FAILED: i32 = 125;
+
 /// The first argument that makes the program the helper.
 pub const HELPER_ARGUMENT: &str = "__sandbox";

@@ -7,7 +7,7 @@ use crate::{
     context::Context,
     env::names,
     exit::{Exit, Failure},
-    run::directory::programs_directory,
+    run::{directory::programs_directory, start::sandbox::around_question},
 };
 
 /// The registry by default.
@@ -39,6 +39,7 @@ async fn install_programs(arguments: &InstallArguments, context: &Context) -> Re
             files => InstallSource::Files(files),
         },
         path: env.path(),
+        sandbox: &around_question(env, &[], None).await?,
         extra_ca_file: arguments.ca_file.as_deref(),
         progress: &|text: &str| output.note(text),
     })

@@ -1,16 +1,20 @@
 //! The programs that a review starts.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
+use conclave_git::places_around;
 use conclave_opencode::{
-    OPENCODE_VERSION, ProcessError, Search, check_version, find_ripgrep, reported_version, shown_version,
+    OPENCODE_VERSION, ProcessError, Sandbox, Search, check_version, find_ripgrep, reported_version, shown_version,
 };
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Found, Request};
 use crate::{
     env::names,
-    run::{directory::programs_directory, start::sandbox::sandbox_here},
+    run::{
+        directory::programs_directory,
+        start::sandbox::{around_question, required_here, sandbox_here},
+    },
 };
 
 /// The agent runtime, what it searches with, and the sandbox around it.
@@ -23,6 +27,16 @@ pub(super) async fn agent(request: &Request<'_>) -> Found {
     }
 }
 
+/// Directories of the repository that reviews are of.
+fn places(request: &Request<'_>) -> Vec<Utf8PathBuf> {
+    let repository = request.repository.map(|repository| {
+        let mut places = places_around(repository);
+        places.push(repository.to_owned());
+        places
+    });
+    repository.unwrap_or_default()
+}
+
 /// The agent runtime that a review would use, and what it needs.
 async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
     if request.runtime == RuntimeChoice::Native {
@@ -30,22 +44,28 @@ async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
         return (RuntimeName::Native, vec![check]);
     }
     let installed = programs_directory(request.env);
+    // Nothing of OpenCode runs in less of a sandbox than is required.
+    let around = match around_question(request.env, &places(request), required_here(request.env)).await {
+        Ok(around) => around,
+        Err(failure) => return (RuntimeName::OpenCode, vec![Check::of_error("opencode", &failure)]),
+    };
     let search = Search {
         configured: request.env.get(names::OPENCODE).map(Utf8Path::new),
         installed: installed.as_deref(),
         path: request.env.path(),
+        sandbox: &around,
     };
     let may_be_native = request.runtime == RuntimeChoice::Auto && search.configured.is_none();
     let opencode = async {
         let binary = search.opencode().await?;
-        check_version(&binary, search.path).await?;
+        check_version(&binary, search.path, &around).await?;
         Ok::<_, ProcessError>(binary)
     };
     let ripgrep = find_ripgrep(search.installed, search.path);
     // Both at once: one that does not answer does not add its time to the other's.
     let (opencode, ripgrep) = tokio::join!(opencode, async {
         match ripgrep {
-            Ok(binary) => Ok(self::ripgrep(&binary, search.path).await),
+            Ok(binary) => Ok(self::ripgrep(&binary, search.path, &around).await),
             Err(problem) => Err(problem),
         }
     });
@@ -67,9 +87,9 @@ async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
     (RuntimeName::OpenCode, checks)
 }
 
-async fn ripgrep(binary: &Utf8Path, path: &str) -> Check {
+async fn ripgrep(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> Check {
     const NAME: &str = "ripgrep";
-    match reported_version(binary, path).await {
+    match reported_version(binary, path, sandbox).await {
         Ok(version) if version.starts_with("ripgrep ") => {
             Check::ok(NAME, format!("{} at {binary}", shown_version(&version)))
         }
@@ -91,11 +111,8 @@ fn native(problem: &ProcessError) -> (RuntimeName, Vec<Check>) {
 /// The operating system's sandbox around the agent runtime, as a review would put it up.
 async fn sandbox(request: &Request<'_>, runtime: RuntimeName) -> Check {
     const NAME: &str = "sandbox";
-    let required = request.env.get("CONCLAVE_REQUIRE_SANDBOX").map(|name| {
-        let known = SandboxLevel::ALL.into_iter().find(|level| level.as_str() == name);
-        known.unwrap_or(SandboxLevel::Enforced)
-    });
-    let status = match sandbox_here(request.env, request.repository, runtime).await {
+    let required = required_here(request.env);
+    let status = match sandbox_here(request.env, &places(request), runtime).await {
         Ok(status) => status,
         Err(failure) => return Check::of_error(NAME, &failure),
     };

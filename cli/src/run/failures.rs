@@ -153,7 +153,7 @@ mod tests {
                 FailureKind::WrongImage,
             ),
             (
-                Failure::Start(StartError::Silent(60)),
+                Failure::Start(StartError::silent(std::time::Duration::from_mins(1))),
                 RunStage::Runtime,
                 FailureKind::RuntimeFailed,
             ),

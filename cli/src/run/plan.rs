@@ -33,6 +33,7 @@ use super::{
         choice::find_programs,
         inputs,
         opencode::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
+        sandbox::{around_question, required_here},
         section_mark::SectionMark,
     },
 };
@@ -282,16 +283,24 @@ async fn runtime(
         (None, Some(choice)) => (choice, ChosenBy::Repo),
         (None, None) => (RuntimeChoice::Auto, ChosenBy::Default),
     };
-    let is_opencode = match choice {
-        RuntimeChoice::OpenCode => true,
-        RuntimeChoice::Native => false,
-        RuntimeChoice::Auto => context.env.get(names::OPENCODE).is_some() || find_programs(&context.env).await.is_ok(),
-    };
     let is_asked_for = choice == RuntimeChoice::OpenCode || context.env.get(names::OPENCODE).is_some();
-    if is_opencode
-        && is_asked_for
-        && let Err(problem) = find_programs(&context.env).await
-    {
+    // A program that has to be asked for its version runs in what is required of a review, or not at all.
+    let of_repository = prepared.repo.in_force.config.review.require_sandbox;
+    let required = required_here(&context.env).max(of_repository);
+    let found = async {
+        let sandbox = around_question(&context.env, &prepared.job.repository.places(), required).await?;
+        Ok::<_, Failure>(find_programs(&context.env, &sandbox).await?)
+    };
+    let (is_opencode, problem) = match choice {
+        RuntimeChoice::Native => (false, None),
+        RuntimeChoice::OpenCode | RuntimeChoice::Auto => match found.await {
+            Ok(_) => (true, None),
+            Err(problem @ Failure::Sandbox { .. }) => (true, Some(problem)),
+            Err(problem) if is_asked_for => (true, Some(problem)),
+            Err(_) => (false, None),
+        },
+    };
+    if let Some(problem) = problem {
         prepared.warnings.push(format!("a review could not start: {problem}"));
     }
     let name = if is_opencode {

@@ -42,6 +42,7 @@ use conclave_shared::{
     risk::SecurityPaths,
 };
 use serde::Serialize;
+use tokio::sync::watch;
 
 use crate::{
     args::PlanningArguments,
@@ -49,7 +50,7 @@ use crate::{
     exit::Failure,
     run::prepare::{
         change::{Job, Source},
-        components::Components,
+        components::{Components, OfRepository},
         lock_files::LockFiles,
         memory::MemorySource,
         organization::{Change, Organization, OrganizationSettings},
@@ -127,9 +128,11 @@ pub(crate) async fn prepare(
         follower,
         memory,
         notes,
+        of_repository,
         ..
     } = components;
-    let change = Box::pin(load(source, organization, memory, arguments, scratch));
+    let sources = (organization, memory, of_repository);
+    let change = Box::pin(load(source, sources, arguments, scratch));
     // Without a change there is nothing to wait for: its failure ends the phase for all.
     let (mut warnings, loaded) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     let Loaded {
@@ -239,13 +242,16 @@ struct Loaded {
 /// Reads them: the diff and the settings as soon as the change is known.
 async fn load(
     source: Source,
-    organization: OrganizationSettings,
-    memory: Option<MemorySource>,
+    (organization, memory, of_repository): (
+        OrganizationSettings,
+        Option<MemorySource>,
+        watch::Sender<Option<OfRepository>>,
+    ),
     arguments: &PlanningArguments,
     scratch: &Utf8Path,
 ) -> Result<Loaded, Failure> {
     let job = source.load().await?;
-    let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
+    let ((diff, spool), repo) = diff_and_settings(&job, scratch, &of_repository).await?;
     let memory = recall(memory, &repo);
     // Before the noise is taken out: lock files are a part of it.
     let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
@@ -323,10 +329,22 @@ fn warnings_of_plan(plan: &Plan, models: &[ModelId], config: &ConfigDocument) ->
 }
 
 /// The diff as it is, with its patches, and the repository's settings, read side by side.
-async fn diff_and_settings(job: &Job, scratch: &Utf8Path) -> Result<((Diff, Spool), LoadedRepoConfig), Failure> {
+async fn diff_and_settings(
+    job: &Job,
+    scratch: &Utf8Path,
+    of_repository: &watch::Sender<Option<OfRepository>>,
+) -> Result<((Diff, Spool), LoadedRepoConfig), Failure> {
     let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
     let diff = diff::read(&job.repository, base, head, scratch);
-    let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
+    let repo = async {
+        let repo = repo_config::load(&job.repository, &job.subject).await?;
+        let review = &repo.in_force.config.review;
+        of_repository.send_replace(Some(OfRepository {
+            runtime: review.runtime,
+            sandbox: review.require_sandbox,
+        }));
+        Ok(repo)
+    };
     tokio::try_join!(diff, repo)
 }
 

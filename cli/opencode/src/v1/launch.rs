@@ -16,23 +16,43 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     api::Client,
-    child::{LaunchSettings, Process, ProvenPort},
 };
 use crate::{
     binary::{check_version, same_version},
+    child::{LaunchSettings, Process, ProvenPort, Sandbox},
     errors::{ProcessError, StartError},
 };
 
 /// Time after which a question without an answer is asked once more beside that.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
+/// A child whose server has answered.
+#[derive(Debug, Clone, Copy)]
+struct Answered {
+    port: ProvenPort,
+    /// Time from its start until then.
+    after: Duration,
+}
+
+/// A child that answers and is the pinned version.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) client: Client,
+    pub(crate) process: Process,
+    /// Time limit of the whole start.
+    pub(crate) limit: Duration,
+    /// Time that is left of it. Waiting for something else than the child does not count.
+    pub(crate) left: Duration,
+}
+
 /// A child that is starting. Dropping it kills it.
 #[derive(Debug)]
 pub struct Launched {
     process: Process,
-    proven: Option<ProvenPort>,
+    answered: Option<Answered>,
     binary: Utf8PathBuf,
     path: String,
+    sandbox: Sandbox,
     password: SecretString,
     began: Instant,
     limit: Duration,
@@ -46,9 +66,10 @@ impl Launched {
         let process = Process::start(settings, password.expose_secret())?;
         Ok(Self {
             process,
-            proven: None,
+            answered: None,
             binary: settings.binary.to_owned(),
             path: settings.path.to_owned(),
+            sandbox: settings.sandbox.clone(),
             password,
             began: Instant::now(),
             limit: settings.limit,
@@ -69,7 +90,7 @@ impl Launched {
         }
         match self.process.exited() {
             Some(status) => Err(self.ended(status).await),
-            None => Err(StartError::Silent(self.limit.as_secs())),
+            None => Err(StartError::silent(self.limit)),
         }
     }
 
@@ -80,13 +101,20 @@ impl Launched {
 
     /// Waits until it answers and is the pinned version; after that its configuration has to be in its place. On an error
     /// nothing is left of it.
-    pub(crate) async fn ready(mut self, workspace: &Utf8Path) -> Result<(Client, Process), StartError> {
+    pub(crate) async fn ready(mut self, workspace: &Utf8Path) -> Result<Ready, StartError> {
         let client = match self.answering_port().await {
-            Ok(port) => self.client(port, workspace),
+            Ok(answered) => self
+                .client(answered.port, workspace)
+                .map(|client| (client, answered.after)),
             Err(error) => Err(error),
         };
         match client {
-            Ok(client) => Ok((client, self.process)),
+            Ok((client, after)) => Ok(Ready {
+                client,
+                process: self.process,
+                limit: self.limit,
+                left: self.limit.saturating_sub(after),
+            }),
             Err(error) => {
                 self.process.stop().await;
                 Err(error)
@@ -104,38 +132,46 @@ impl Launched {
         self.answering_port().await.map(drop)
     }
 
-    async fn answering_port(&mut self) -> Result<ProvenPort, StartError> {
-        if let (Some(port), None) = (self.proven, self.process.exited()) {
-            return Ok(port);
+    async fn answering_port(&mut self) -> Result<Answered, StartError> {
+        if let (Some(answered), None) = (self.answered, self.process.exited()) {
+            return Ok(answered);
         }
         let until = self.began + self.limit;
         let port = match timeout_at(until, self.process.listening()).await {
             Ok(Ok(port)) => port,
             Ok(Err(status)) => return Err(self.ended(status).await),
-            Err(_) => return Err(StartError::Silent(self.limit.as_secs())),
+            Err(_) => return Err(StartError::silent(self.limit)),
         };
         self.version_at(port, until).await?;
-        self.proven = Some(port);
-        Ok(port)
+        let after = self.began.elapsed();
+        let answered = Answered { port, after };
+        self.answered = Some(answered);
+        Ok(answered)
     }
 
     /// Waits until what listens there says that it is the pinned version.
     async fn version_at(&mut self, port: ProvenPort, until: Instant) -> Result<(), StartError> {
         let client = self.client(port, Utf8Path::new("/"))?;
         let mut questions = FuturesUnordered::new();
+        let mut words = String::new();
         loop {
             questions.push({
                 let client = client.clone();
                 async move { client.version().await }
             });
-            if let Some(version) = first_answer(&mut questions, ASK_AGAIN).await {
+            // No question, and no answer that goes on and on, makes the start longer.
+            let time = ASK_AGAIN.min(until.saturating_duration_since(Instant::now()));
+            if let Some(version) = first_answer(&mut questions, time, &mut words).await {
                 return Ok(same_version(&self.binary, &version)?);
             }
             if let Some(status) = self.process.exited() {
                 return Err(self.ended(status).await);
             }
             if Instant::now() >= until {
-                return Err(StartError::Silent(self.limit.as_secs()));
+                return Err(StartError::Silent {
+                    seconds: self.limit.as_secs(),
+                    words,
+                });
             }
         }
     }
@@ -143,7 +179,8 @@ impl Launched {
     /// The error for a child that has ended.
     async fn ended(&mut self, status: String) -> StartError {
         // Another version may not know how to serve at all.
-        if let Err(error) = check_version(&self.binary, &self.path).await {
+        let until = self.began + self.limit;
+        if let Ok(Err(error)) = timeout_at(until, check_version(&self.binary, &self.path, &self.sandbox)).await {
             return error.into();
         }
         let words = self.process.last_words().await;
@@ -152,8 +189,9 @@ impl Launched {
     }
 }
 
-/// The first good answer to one of these within this time. All of the time is used up if there is none.
-async fn first_answer<F>(questions: &mut FuturesUnordered<F>, time: Duration) -> Option<String>
+/// The first good answer to one of these within this time. All of the time is used up if there is none; what is wrong with the last
+/// one is put into words.
+async fn first_answer<F>(questions: &mut FuturesUnordered<F>, time: Duration, words: &mut String) -> Option<String>
 where
     F: Future<Output = Result<String, RuntimeError>>,
 {
@@ -161,8 +199,9 @@ where
     loop {
         tokio::select! {
             () = &mut tick => return None,
-            Some(answer) = questions.next() => if let Ok(version) = answer {
-                return Some(version);
+            Some(answer) = questions.next() => match answer {
+                Ok(version) => return Some(version),
+                Err(error) => *words = format!(": {error}"),
             },
         }
     }

@@ -74,3 +74,98 @@ async fn every_start_has_another_password() {
     first.stop().await;
     second.stop().await;
 }
+
+/// A server that keeps every client waiting with this, again and again, and holds no connection that its client gave up.
+async fn endless(piece: &'static str) -> (ProvenPort, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let open = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&open);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let open = Arc::clone(&counted);
+            tokio::spawn(async move {
+                open.fetch_add(1, Ordering::SeqCst);
+                while stream.write_all(piece.as_bytes()).await.is_ok() {}
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    let proven = ProvenPort::prove(port, nix::unistd::Pid::this()).expect("this process listens there");
+    (proven, open)
+}
+
+#[tokio::test]
+async fn answers_that_go_on_and_on_do_not_stretch_the_start() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
+    for piece in [
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx: y\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n          ",
+    ] {
+        let (proven, open) = endless(piece).await;
+        let mut launched = launched(path, "sleep 600");
+        launched.limit_start(Duration::from_millis(500));
+        let began = Instant::now();
+        let error = launched.version_at(proven, began + Duration::from_millis(500)).await;
+        assert!(matches!(error, Err(StartError::Silent { .. })), "{error:?}");
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{piece}: {:?}",
+            began.elapsed()
+        );
+        // The rest of the start has what is left of the limit, whatever each of its questions may take.
+        launched.answered = Some(Answered {
+            port: proven,
+            after: Duration::from_millis(100),
+        });
+        let redactor = conclave_shared::redact::Redactor::default();
+        let settings = crate::OpenCodeSettings {
+            workspace: path,
+            journal: &path.join("events.jsonl"),
+            redactor: &redactor,
+            agents: &[],
+            mcp_servers: &[],
+        };
+        let started = crate::OpenCode::start(launched, settings).await;
+        assert!(started.is_err(), "it never answers");
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{piece}: {:?}",
+            began.elapsed()
+        );
+        // A connection ends with the question that it was made for.
+        tokio::time::timeout(Duration::from_mins(1), async {
+            while open.load(std::sync::atomic::Ordering::SeqCst) > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await
+        .expect("all connections end");
+    }
+}
+
+#[tokio::test]
+async fn a_health_without_end_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
+    let endless = || futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1 << 16]));
+    let health = async move || axum::body::Body::from_stream(endless());
+    let router = axum::Router::new().route("/global/health", axum::routing::get(health));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let proven = ProvenPort::prove(port, nix::unistd::Pid::this()).expect("this process listens there");
+    let mut launched = launched(path, "sleep 600");
+    let error = launched
+        .version_at(proven, Instant::now() + Duration::from_secs(1))
+        .await;
+    let text = error.expect_err("no version").to_string();
+    assert!(
+        text.contains("what OpenCode says of its health cannot be read: it is longer than 64 KB"),
+        "{text}"
+    );
+    launched.stop().await;
+}

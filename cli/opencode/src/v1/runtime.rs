@@ -13,14 +13,13 @@ use conclave_shared::redact::Redactor;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 
 use super::{
     api::{Client, MAX_EVENT, bounded_events, interpret},
-    child::Process,
-    launch::Launched,
+    launch::{Launched, Ready},
 };
-use crate::errors::StartError;
+use crate::{child::Process, errors::StartError};
 
 /// The settings with which a launched child becomes a runtime.
 #[derive(Debug)]
@@ -52,9 +51,17 @@ pub struct OpenCode {
 impl OpenCode {
     /// Waits for a child whose configuration is in its place by now, and checks that it is what was asked for.
     pub async fn start(child: Launched, settings: OpenCodeSettings<'_>) -> Result<Self, StartError> {
-        let (client, process) = child.ready(settings.workspace).await?;
-        let events = async { client.events().await.map_err(StartError::Api) };
-        let stream = match tokio::try_join!(check(&client, &settings), events) {
+        let Ready {
+            client,
+            process,
+            limit,
+            left,
+        } = child.ready(settings.workspace).await?;
+        let checked = timeout(left, async {
+            let events = async { client.events().await.map_err(StartError::Api) };
+            tokio::try_join!(check(&client, &settings), events)
+        });
+        let stream = match checked.await.unwrap_or_else(|_| Err(StartError::silent(limit))) {
             Ok(((), stream)) => stream,
             Err(error) => {
                 process.stop().await;

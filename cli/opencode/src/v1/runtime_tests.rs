@@ -4,7 +4,7 @@ use axum::{Json, Router, routing::get};
 use serde_json::json;
 
 use super::*;
-use crate::{OPENCODE_VERSION, test_support::launched, v1::child::ProvenPort};
+use crate::{OPENCODE_VERSION, test_support::launched, child::ProvenPort};
 
 /// A server in OpenCode's place that says this of itself.
 async fn server(agents: Value, servers: Value, root: &str) -> ProvenPort {
@@ -95,7 +95,7 @@ async fn an_answer_without_end_is_given_up() {
     let client = Client::new(port, "p", Utf8Path::new("/nowhere")).expect("a client");
     let error = client.agents().await.expect_err("it never ends").0;
     assert!(
-        error.contains("list its agents cannot be read: it is longer than 128 MB"),
+        error.contains("list its agents cannot be read: it is longer than 16 MB"),
         "{error}"
     );
 }

@@ -40,7 +40,8 @@ pub(super) enum FilterError {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// The two filters: what fails with `EPERM`, and what does not exist.
+/// The two filters, in the order in which they have to be applied: what does not exist, and what fails with `EPERM`. The second
+/// one refuses to apply another.
 pub(super) fn programs(parent: u32, landlock: u8) -> Result<[BpfProgram; 2], FilterError> {
     let mut denied: Rules = NEVER.iter().map(|call| (*call, Vec::new())).collect();
     by_argument(&mut denied)?;
@@ -49,8 +50,8 @@ pub(super) fn programs(parent: u32, landlock: u8) -> Result<[BpfProgram; 2], Fil
     }
     let missing: Rules = MISSING.iter().map(|call| (*call, Vec::new())).collect();
     Ok([
-        program(denied, libc::EPERM)?,
         without_newer_calls(program(missing, libc::ENOSYS)?),
+        program(denied, libc::EPERM)?,
     ])
 }
 
@@ -176,6 +177,9 @@ fn by_argument(denied: &mut Rules) -> Result<(), FilterError> {
     for command in [libc::F_SETOWN, F_SETOWN_EX, F_SETSIG, libc::F_SETLEASE, libc::F_NOTIFY] {
         deny(libc::SYS_fcntl, vec![is(1, number(command))?])?;
     }
+    // Memory that is declared to be a stack is not counted as private memory, so that its limit would not hold.
+    let grows_down = number(libc::MAP_GROWSDOWN);
+    deny(libc::SYS_mmap, vec![has_bits(3, grows_down, grows_down)?])?;
     // Limits: those of others, and all of its own but the number of open files. The mark is one of them.
     let files = number_of(libc::RLIMIT_NOFILE);
     deny(libc::SYS_prlimit64, vec![is_not(0, 0)?])?;

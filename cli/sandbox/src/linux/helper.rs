@@ -1,7 +1,7 @@
 //! The helper: puts the walls up around itself, and becomes the program.
 //!
 //! The order matters. What reads the machine (tasks, paths) comes before the walls; the filters come last, because the system
-//! calls that put the walls up are among those that they refuse.
+//! calls that put the walls up are among those that they refuse. The very last filter refuses filters.
 
 use std::{
     ffi::OsString,
@@ -19,10 +19,8 @@ use super::{
     filter::{self, FilterError},
     kernel, limits,
 };
-use crate::{HELPER_ARGUMENT, status::Walls};
+use crate::{HELPER_ARGUMENT, HELPER_FAILED, status::Walls};
 
-/// The exit code of a helper that did not become the program.
-const FAILED: u8 = 125;
 /// Bytes that are offered to be read.
 const OFFERED: usize = 16;
 
@@ -56,7 +54,7 @@ pub fn run_helper() -> Option<ExitCode> {
         &mut io::stderr(),
         format!("the sandbox could not be put up: {error}\n").as_bytes(),
     );
-    Some(ExitCode::from(FAILED))
+    Some(u8::try_from(HELPER_FAILED).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, HelperError> {
@@ -84,8 +82,9 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::
     };
     let landlock = files::restrict(&policy.files, Some(ports))?;
     let watch = watch(&channel, landlock)?;
-    let [denied, missing] = filter::programs(order.parent, landlock)?;
-    let filtered = apply(&denied)? && apply(&missing)?;
+    let [missing, denied] = filter::programs(order.parent, landlock)?;
+    // The last one refuses further filters, ours included.
+    let filtered = apply(&missing)? && apply(&denied)?;
     let walls = Walls {
         landlock,
         filter: filtered,

@@ -127,6 +127,13 @@ impl Guard {
         self.end.reached.load(Ordering::Acquire)
     }
 
+    /// Returns whether everything inside is known to carry the mark.
+    pub fn is_marked(&self) -> bool {
+        let status = self.status.borrow();
+        let walls = status.as_ref().and_then(|status| status.walls.as_ref());
+        walls.is_some_and(|walls| walls.limits)
+    }
+
     /// Waits until the walls are up. `None` if the helper ended before.
     pub async fn status(&self) -> Option<SandboxStatus> {
         let mut status = self.status.clone();

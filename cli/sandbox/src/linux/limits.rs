@@ -2,8 +2,10 @@
 
 use std::io;
 
+// This library reports a limit that cannot be read, which a container's filter may see to.
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustix::{
-    process::{Resource, Rlimit, getrlimit, getuid, setrlimit},
+    process::getuid,
     thread::{
         CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
         set_capabilities,
@@ -16,6 +18,8 @@ const MAX_FILES: u64 = 8192;
 const MAX_FILE: u64 = 2 << 30;
 /// Maximum memory of one process, in bytes. Not of its addresses, of which a JavaScript engine reserves a hundred GB.
 const MAX_MEMORY: u64 = 4 << 30;
+/// Maximum size of the main thread's stack, in bytes. It is private memory that the limit for memory does not count.
+const MAX_STACK: u64 = 64 << 20;
 /// Number of tasks that the user may have more than now. The kernel counts those of all containers of the machine, which are not
 /// seen from in here, so there is room.
 const MORE_TASKS: u64 = 4096;
@@ -23,23 +27,29 @@ const MORE_TASKS: u64 = 4096;
 /// Sets the limits. They hold for everything that this process starts. Returns whether all could be set.
 pub(super) fn set() -> bool {
     let limits = [
-        (Resource::Core, crate::NO_CORE),
-        (Resource::Nofile, MAX_FILES),
-        (Resource::Fsize, MAX_FILE),
-        (Resource::Data, MAX_MEMORY),
-        (Resource::Nproc, own_tasks() + MORE_TASKS),
+        (Resource::RLIMIT_CORE, crate::NO_CORE),
+        (Resource::RLIMIT_NOFILE, MAX_FILES),
+        (Resource::RLIMIT_FSIZE, MAX_FILE),
+        (Resource::RLIMIT_DATA, MAX_MEMORY),
+        (Resource::RLIMIT_NPROC, own_tasks() + MORE_TASKS),
     ];
     // One that fails must not keep the others from being set.
     let failed = limits.into_iter().filter(|(resource, limit)| {
         // A limit that is lower already stays.
-        let hard = getrlimit(*resource).maximum.map_or(*limit, |hard| hard.min(*limit));
-        let both = Rlimit {
-            current: Some(hard),
-            maximum: Some(hard),
-        };
-        setrlimit(*resource, both).is_err()
+        let lower = |(_, hard): (u64, u64)| hard.min(*limit);
+        let set = getrlimit(*resource)
+            .map(lower)
+            .and_then(|hard| setrlimit(*resource, hard, hard));
+        set.is_err()
     });
-    failed.count() == 0
+    let failed = failed.count();
+    limit_stack().is_ok() && failed == 0
+}
+
+/// The size in force is what threads get that ask for none, so it only falls.
+fn limit_stack() -> nix::Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_STACK)?;
+    setrlimit(Resource::RLIMIT_STACK, soft.min(MAX_STACK), hard.min(MAX_STACK))
 }
 
 /// The tasks of this user, as far as they are seen.
@@ -57,11 +67,7 @@ fn own_tasks() -> u64 {
 
 /// Sets the mark: a limit that nothing uses, that everything inherits, and that a filtered process cannot change.
 pub(super) fn set_mark(mark: u64) -> io::Result<()> {
-    let both = Rlimit {
-        current: Some(mark),
-        maximum: Some(mark),
-    };
-    Ok(setrlimit(Resource::Rttime, both)?)
+    Ok(setrlimit(Resource::RLIMIT_RTTIME, mark, mark)?)
 }
 
 /// Gives up every capability for good. A process without any changes nothing.

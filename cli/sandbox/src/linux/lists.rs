@@ -15,6 +15,8 @@ const FILE_GETATTR: i64 = 468;
 const FILE_SETATTR: i64 = 469;
 const FCHMODAT2: i64 = 452;
 
+const IO_PGETEVENTS: i64 = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
+
 #[cfg(target_arch = "x86_64")]
 const CREATE_MODULE: i64 = 174;
 #[cfg(target_arch = "x86_64")]
@@ -33,8 +35,9 @@ pub(super) const REQUESTS: [u64; 6] = [
     0x5451, // FIOCLEX
 ];
 /// Settings of a process that it may ask for and change: names, privileges that it gives up, whether its memory can be dumped, and the like. Not
-/// what reaches others (core scheduling), ends a process with its parent, or is for debuggers.
-pub(super) const OWN_SETTINGS: [i32; 21] = [
+/// what reaches others (core scheduling), ends a process with its parent, is for debuggers, or filters system calls: a filter slows every
+/// call down, and some can stop the kernel.
+pub(super) const OWN_SETTINGS: [i32; 20] = [
     libc::PR_GET_PDEATHSIG,
     libc::PR_GET_DUMPABLE,
     libc::PR_SET_DUMPABLE,
@@ -43,7 +46,6 @@ pub(super) const OWN_SETTINGS: [i32; 21] = [
     libc::PR_SET_NAME,
     libc::PR_GET_NAME,
     libc::PR_GET_SECCOMP,
-    libc::PR_SET_SECCOMP,
     libc::PR_CAPBSET_READ,
     libc::PR_CAPBSET_DROP,
     libc::PR_SET_TIMERSLACK,
@@ -95,6 +97,13 @@ pub(super) const MISSING: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
+    // Its requests count against a number that the whole machine has, and the kernel works on them past the call.
+    libc::SYS_io_setup,
+    libc::SYS_io_destroy,
+    libc::SYS_io_submit,
+    libc::SYS_io_cancel,
+    libc::SYS_io_getevents,
+    IO_PGETEVENTS,
     // Its flags are behind a pointer, where no filter can read them. The C library then uses clone.
     libc::SYS_clone3,
     // Attributes hold content, such as the address that a file was downloaded from, and Landlock does not look at them. Programs
@@ -182,6 +191,8 @@ pub(super) const NEVER: &[i64] = &[
     libc::SYS_msgctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
+    // Filters of its own, and questions about them. The sandbox has applied its own by then.
+    libc::SYS_seccomp,
     // The machine.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,

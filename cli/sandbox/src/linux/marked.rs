@@ -5,6 +5,7 @@
 
 use std::{
     io,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -14,8 +15,13 @@ use rustix::process::{Pid, Signal, kill_process};
 const LINE: &str = "Max realtime timeout";
 /// Smallest mark: longer than any realtime task would be allowed to run, in microseconds.
 const SMALLEST: u64 = 1 << 40;
-/// Time limit for killing what multiplies.
-const MAX_TIME: Duration = Duration::from_secs(2);
+/// Time limit for the end of what is killed, and for what multiplies.
+const MAX_TIME: Duration = Duration::from_secs(3);
+/// Looks that there are at least, however long one takes: a machine may have many processes, and what the first one finds was not
+/// killed by then.
+const MIN_LOOKS: u32 = 5;
+/// The kernel's flag of a task that is on its way out, and runs no code of its own any more.
+const EXITING: u64 = 0x4;
 
 /// A mark that no other run has.
 pub fn new_mark() -> io::Result<u64> {
@@ -29,39 +35,93 @@ pub fn new_mark() -> io::Result<u64> {
 const MAX_EMPTY_LOOKS: u32 = 3;
 
 /// Kills every process with the mark, until none is left. That is so when `is_empty` says it, or when look after look finds none.
-/// Returns whether it was so in time.
-pub fn kill_marked(mark: u64, is_empty: impl Fn() -> bool) -> bool {
+/// Returns those that still run when the time is over, for people; none that is only slow to end.
+pub fn kill_marked(mark: u64, is_empty: impl Fn() -> bool) -> Vec<String> {
     let began = Instant::now();
     let mut empty_looks = 0;
-    loop {
-        let found = living(mark);
+    for look in 1_u32.. {
+        let found = living(Path::new("/proc"), mark);
         empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
         if found.is_empty() && (is_empty() || empty_looks == MAX_EMPTY_LOOKS) {
-            return true;
+            break;
         }
-        for pid in found {
+        if began.elapsed() > MAX_TIME && look >= MIN_LOOKS {
+            let survivors = found.iter().filter(|process| !process.ends);
+            return survivors.map(|process| process.description.clone()).collect();
+        }
+        for pid in found.iter().filter_map(|process| Pid::from_raw(process.pid)) {
             // It may have ended by itself.
             let _ = kill_process(pid, Signal::KILL);
         }
-        if began.elapsed() > MAX_TIME {
-            return false;
-        }
         std::thread::yield_now();
     }
+    Vec::new()
+}
+
+/// A process that is not dead.
+#[derive(Debug, PartialEq, Eq)]
+struct Process {
+    pid: i32,
+    /// True if all that is left of it is on its way out.
+    ends: bool,
+    /// It, for people.
+    description: String,
 }
 
 /// Processes with the mark that are not dead.
-fn living(mark: u64) -> Vec<Pid> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+fn living(proc: &Path, mark: u64) -> Vec<Process> {
+    let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| {
             let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
             let limits = std::fs::read_to_string(entry.path().join("limits")).ok()?;
-            let status = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-            let threads = std::fs::read_dir(entry.path().join("task")).map_or(0, Iterator::count);
-            (has_mark(&limits, mark) && !is_dead(&status, threads)).then(|| Pid::from_raw(pid))?
+            has_mark(&limits, mark).then(|| process(&entry.path(), pid))?
         })
         .collect()
+}
+
+/// The process with this directory; `None` if it is dead. It lives as long as one of its threads does, whatever its first one is shown as.
+fn process(directory: &Path, pid: i32) -> Option<Process> {
+    let tasks = std::fs::read_dir(directory.join("task")).ok()?.flatten();
+    let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+    let left: Vec<Task> = stats
+        .filter_map(|stat| Task::read(&stat))
+        .filter(|task| !task.is_dead())
+        .collect();
+    let one = left.iter().find(|task| !task.ends).or_else(|| left.first())?;
+    Some(Process {
+        pid,
+        ends: one.ends,
+        description: format!("{pid} ({}, state {})", one.name, one.state),
+    })
+}
+
+/// A line of `/proc/PID/task/TID/stat`, as far as it says whether the task lives.
+#[derive(Debug, PartialEq, Eq)]
+struct Task {
+    name: String,
+    state: char,
+    ends: bool,
+}
+
+impl Task {
+    fn read(stat: &str) -> Option<Self> {
+        // The name is in brackets, and may hold some itself.
+        let (before, after) = stat.rsplit_once(')')?;
+        let mut fields = after.split_ascii_whitespace();
+        let state = fields.next()?.chars().next()?;
+        let flags: u64 = fields.nth(5)?.parse().ok()?;
+        let name = before.split_once('(').map_or(before, |(_, name)| name);
+        Some(Self {
+            name: name.chars().filter(|character| !character.is_control()).collect(),
+            state,
+            ends: flags & EXITING != 0,
+        })
+    }
+
+    const fn is_dead(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
 }
 
 fn has_mark(limits: &str, mark: u64) -> bool {
@@ -70,12 +130,6 @@ fn has_mark(limits: &str, mark: u64) -> bool {
         .lines()
         .filter_map(|line| line.strip_prefix(LINE))
         .any(|values| values.split_whitespace().next() == Some(mark.as_str()))
-}
-
-/// A process whose first thread has ended is shown as a zombie, and lives as long as another thread does.
-fn is_dead(stat: &str, threads: usize) -> bool {
-    let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
-    matches!(state, Some("Z" | "X")) && threads <= 1
 }
 
 #[cfg(test)]
@@ -105,10 +159,43 @@ mod tests {
     }
 
     #[test]
-    fn a_zombie_is_dead() {
-        assert!(is_dead("12 (a) b) Z 1 1", 1));
-        assert!(is_dead("12 (a) b) Z 1 1", 0), "it has just gone");
-        assert!(!is_dead("12 (a) b) Z 1 1", 2), "another thread lives");
-        assert!(!is_dead("12 (Z) S 1 1", 1));
+    fn what_is_dead_or_only_slow_to_end_is_no_survivor() {
+        let (runs, ending) = (0x0040_0140, 0x0040_0144);
+        let stat = |state: char, flags: u64| format!("12 (a) Z b) {state} 1 1 1 0 -1 {flags} 0 0 0 0");
+        for (tasks, wanted) in [
+            (&[('S', runs)][..], Some(false)),
+            (&[('D', runs)], Some(false)),
+            (&[('D', ending)], Some(true)),
+            (&[('R', ending), ('S', runs)], Some(false)),
+            (&[('Z', ending), ('R', ending)], Some(true)),
+            (&[('Z', ending), ('S', runs)], Some(false)),
+            (&[('Z', ending)], None),
+            (&[('X', ending)], None),
+            (&[], None),
+        ] {
+            let proc = tempfile::tempdir().expect("a directory");
+            for (number, (state, flags)) in tasks.iter().enumerate() {
+                let task = proc.path().join(format!("12/task/{}", 12 + number));
+                std::fs::create_dir_all(&task).expect("a directory");
+                std::fs::write(task.join("stat"), stat(*state, *flags)).expect("a file");
+            }
+            std::fs::create_dir_all(proc.path().join("12")).expect("a directory");
+            for (pid, mark) in [("12", SMALLEST + 7), ("13", SMALLEST)] {
+                let directory = proc.path().join(pid);
+                std::fs::create_dir_all(&directory).expect("a directory");
+                std::fs::write(directory.join("limits"), format!("{LINE}      {mark}   {mark}   us\n"))
+                    .expect("a file");
+            }
+            let found = living(proc.path(), SMALLEST + 7);
+            let ends: Vec<bool> = found.iter().map(|process| process.ends).collect();
+            assert_eq!(ends, wanted.into_iter().collect::<Vec<_>>(), "{tasks:?}");
+            for process in found {
+                assert!(
+                    process.description.starts_with("12 (a) Z b, state "),
+                    "{}",
+                    process.description
+                );
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use conclave_engine::{
     review::{ApprovalHold, CarryOver, ReviewMode, ReviewSubject},
 };
 use conclave_forge::Publisher;
-use conclave_git::Repository;
+use conclave_git::{Repository, places_around};
 use conclave_plugin_local::{Range, load};
 use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
@@ -107,6 +107,14 @@ impl Posting {
 }
 
 impl Source {
+    /// Directories of the repository, as far as they are known before anything is read.
+    pub(crate) fn places(&self) -> Vec<Utf8PathBuf> {
+        match &self.origin {
+            Origin::Forge { checkout, .. } => checkout.places(),
+            Origin::Local { directory, .. } => places_around(directory),
+        }
+    }
+
     /// Loads the change.
     pub(crate) async fn load(self) -> Result<Job, Failure> {
         let secret = self.secret;

@@ -78,6 +78,11 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
+    /// The directories of the pipeline's checkout.
+    pub(crate) fn places(&self) -> Vec<Utf8PathBuf> {
+        self.repository.as_ref().map(Repository::places).unwrap_or_default()
+    }
+
     /// Looks at the pipeline's checkout. What it lacks will be fetched into a directory below `scratch`.
     pub(crate) async fn open(
         pipeline: &CiEnvironment,

@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use conclave_engine::plugin::{BuiltInPanel, ProviderSpec, ReviewPlugin};
+use conclave_engine::{
+    plugin::{BuiltInPanel, ProviderSpec, ReviewPlugin},
+    repo_config::RuntimeChoice,
+};
 use conclave_plugin_cloudflare::{AiGateway, CloudflarePlugin};
 use conclave_plugin_reviewer_config::{Follower, ReviewerConfigPlugin};
+use conclave_shared::sandbox::SandboxLevel;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::{
@@ -24,6 +29,15 @@ use crate::{
     },
 };
 
+/// The repository's own word on its runtime.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OfRepository {
+    /// The runtime.
+    pub(crate) runtime: Option<RuntimeChoice>,
+    /// The least sandbox around it.
+    pub(crate) sandbox: Option<SandboxLevel>,
+}
+
 /// The plugins of a run, and what they are asked for besides their phases.
 pub(crate) struct Components {
     pub(crate) plugins: Vec<Box<dyn ReviewPlugin>>,
@@ -37,6 +51,8 @@ pub(crate) struct Components {
     pub(crate) memory: Option<MemorySource>,
     /// What the person should know of the settings.
     pub(crate) notes: Vec<String>,
+    /// Gets what the repository's settings say of the runtime, as soon as they are read.
+    pub(crate) of_repository: watch::Sender<Option<OfRepository>>,
 }
 
 impl Components {
@@ -102,6 +118,7 @@ impl Components {
             observers: Observers::new(report.and_then(RunReport::telemetry), trace),
             memory: memory.map(MemorySource::new),
             notes,
+            of_repository: watch::Sender::new(None),
         })
     }
 }

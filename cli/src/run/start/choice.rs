@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
-use conclave_opencode::{ProcessError, Programs, Search, StartError};
+use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
 use secrecy::SecretString;
@@ -15,12 +15,12 @@ use tokio::sync::watch;
 
 use super::{
     opencode::{Child, Wanted},
-    sandbox::{demand, sandbox_here},
+    sandbox::{around_child, compare, demand, sandbox_here},
 };
 use crate::{
     env::{Environment, names},
     exit::Failure,
-    run::{directory::programs_directory, recording::RunRecording},
+    run::{directory::programs_directory, prepare::components::OfRepository, recording::RunRecording},
 };
 
 /// The agent runtime of a run, while the change is still being read.
@@ -58,13 +58,26 @@ pub(crate) fn of_job(
     }
 }
 
-/// The programs that OpenCode as a runtime consists of. Where nothing names them, a problem is why `auto` is the native runtime.
-pub(crate) async fn find_programs(env: &Environment) -> Result<Programs, ProcessError> {
+/// What is known before OpenCode is started, and what it needs.
+pub(crate) struct Place<'a> {
+    pub(crate) env: &'a Environment,
+    pub(crate) scratch: &'a Utf8Path,
+    pub(crate) workspace: &'a Utf8Path,
+    /// Places of the user's that no agent has to see.
+    pub(crate) private: &'a [Utf8PathBuf],
+    /// The least sandbox that the job accepts.
+    pub(crate) required: Option<SandboxLevel>,
+}
+
+/// The programs that OpenCode as a runtime consists of. Where nothing names them, a problem is why `auto` is the native runtime. One
+/// that has to be asked for its version is in this sandbox then.
+pub(crate) async fn find_programs(env: &Environment, sandbox: &Sandbox) -> Result<Programs, ProcessError> {
     let installed = programs_directory(env);
     let search = Search {
         configured: env.get(names::OPENCODE).map(Utf8Path::new),
         installed: installed.as_deref(),
         path: env.path(),
+        sandbox,
     };
     search.programs().await
 }
@@ -78,24 +91,43 @@ const fn is_its_own(problem: &ProcessError) -> bool {
 }
 
 impl Starting {
-    /// Starts what the job asks for.
+    /// Starts what the job asks for, once it is certain that the sandbox here is as much as is required of it: nothing of OpenCode
+    /// runs in less. Where it is all of a sandbox, no settings can ask for more, and nothing is waited for.
     pub(crate) async fn begin(
-        choice: Option<RuntimeChoice>,
-        env: &Environment,
-        scratch: &Utf8Path,
-        workspace: &Utf8Path,
+        mut choice: Option<RuntimeChoice>,
+        place: &Place<'_>,
+        mut of_repository: watch::Receiver<Option<OfRepository>>,
     ) -> Result<Self, Failure> {
+        let Place { env, required, .. } = *place;
         if choice == Some(RuntimeChoice::Native) {
             return Ok(Self::Native { instead: None });
         }
+        let here = sandbox_here(env, place.private, RuntimeName::OpenCode).await?;
+        let here = compare(here, required)?;
+        if here.level < SandboxLevel::Enforced {
+            let known = of_repository
+                .wait_for(Option::is_some)
+                .await
+                .map(|known| known.unwrap_or_default());
+            // Without an answer the run has ended.
+            let Ok(known) = known else {
+                return std::future::pending().await;
+            };
+            compare(here, known.sandbox)?;
+            choice = choice.or(known.runtime);
+            if choice == Some(RuntimeChoice::Native) {
+                return Ok(Self::Native { instead: None });
+            }
+        }
+        let sandbox = around_child(env, place.workspace, &[])?;
         // A binary that is named is meant.
         let replaceable = choice != Some(RuntimeChoice::OpenCode) && env.get(names::OPENCODE).is_none();
-        let programs = match find_programs(env).await {
+        let programs = match find_programs(env, &sandbox).await {
             Ok(programs) => programs,
             Err(problem) if replaceable => return Ok(Self::Native { instead: Some(problem) }),
             Err(problem) => return Err(problem.into()),
         };
-        match Child::start(env, &programs, scratch, workspace) {
+        match Child::start(env, &programs, place.scratch, place.workspace) {
             Ok(child) => Ok(Self::OpenCode {
                 child: Box::new(child),
                 replaceable,
@@ -143,7 +175,7 @@ impl Starting {
     ) -> Result<SandboxStatus, Failure> {
         let found = match self {
             Self::OpenCode { child, .. } => child.sandbox(places).await?,
-            Self::Native { .. } => sandbox_here(env, None, RuntimeName::Native).await?,
+            Self::Native { .. } => sandbox_here(env, &[], RuntimeName::Native).await?,
         };
         demand(found, required)
     }

@@ -114,7 +114,7 @@ impl Child {
             match known.map(|wanted| *wanted) {
                 Ok(Wanted::Within(limit)) => {
                     tokio::time::sleep_until(began + limit).await;
-                    Err(StartError::Silent(limit.as_secs()))
+                    Err(StartError::silent(limit))
                 }
                 Ok(Wanted::Not) => Ok(()),
                 Ok(Wanted::NotKnown) | Err(_) => std::future::pending().await,

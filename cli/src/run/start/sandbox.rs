@@ -7,7 +7,8 @@ use conclave_engine::{
     plugin::{McpLocation, McpServer, Owned},
     review::{Review, RuntimeName, SandboxReport},
 };
-use conclave_opencode::v1::{Sandbox, SandboxSettings, probe_sandbox};
+use conclave_git::places_around;
+use conclave_opencode::{Sandbox, SandboxSettings, probe_sandbox};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
 
@@ -20,22 +21,30 @@ use crate::{
 /// The program that puts the sandbox up: this one, whose `main` looks for that first.
 const HELPER: &str = "/proc/self/exe";
 
-/// Returns the sandbox that a review here, of this repository, would have around the agents of this runtime.
+/// Returns the sandbox that a review here would have around the agents of this runtime, graded by what it opens of these places of
+/// the user's too.
 pub(crate) async fn sandbox_here(
     env: &Environment,
-    repository: Option<&Utf8Path>,
+    places: &[Utf8PathBuf],
     runtime: RuntimeName,
 ) -> Result<SandboxStatus, Failure> {
     Ok(match (switched_off(env)?, runtime) {
         (Some(why), _) => SandboxStatus::none(why),
         (None, RuntimeName::OpenCode) => {
             let mut settings = child_settings(env, Utf8Path::new("."), Vec::new());
-            settings.private.extend(repository.map(Utf8Path::to_owned));
+            settings.private.extend(places.iter().cloned());
             let probed = probe_sandbox(&settings).await;
             probed.map_err(Failure::io("try the sandbox"))?
         }
         (None, RuntimeName::Native) => conclave_native::sandbox_here().map_err(conclave_native::StartError::from)?,
     })
+}
+
+/// Returns the sandbox that the environment requires of a review. What cannot be read requires all of it.
+pub(crate) fn required_here(env: &Environment) -> Option<SandboxLevel> {
+    let name = env.get("CONCLAVE_REQUIRE_SANDBOX")?;
+    let known = SandboxLevel::ALL.into_iter().find(|level| level.as_str() == name);
+    Some(known.unwrap_or(SandboxLevel::Enforced))
 }
 
 /// Returns the reason for no sandbox, if the environment switches it off.
@@ -48,6 +57,19 @@ fn switched_off(env: &Environment) -> Result<Option<String>, Failure> {
             names::SANDBOX
         ))),
     }
+}
+
+/// The sandbox around a program that is asked one thing before a review, such as its version. An error if it is less than what is
+/// required of a review.
+pub(crate) async fn around_question(
+    env: &Environment,
+    places: &[Utf8PathBuf],
+    required: Option<SandboxLevel>,
+) -> Result<Sandbox, Failure> {
+    if required.is_some() {
+        compare(sandbox_here(env, places, RuntimeName::OpenCode).await?, required)?;
+    }
+    around_child(env, Utf8Path::new("."), &[])
 }
 
 /// The sandbox that the environment asks for around a child.
@@ -74,22 +96,33 @@ fn child_settings(env: &Environment, workspace: &Utf8Path, ports: Vec<u16>) -> S
         .into_iter()
         .flatten()
         .map(Utf8PathBuf::from);
+    // What the repository here borrows may lie anywhere.
+    let repository = here.as_deref().map(places_around).unwrap_or_default();
     SandboxSettings {
         helper: HELPER.into(),
         workspace: workspace.to_owned(),
         programs: programs.filter(|path| !path.is_empty()).map(Into::into).collect(),
-        private: places.chain(here).chain([temporary(), default_root(env)]).collect(),
+        private: places
+            .chain(here)
+            .chain(repository)
+            .chain([temporary(), default_root(env)])
+            .collect(),
         ports,
     }
 }
 
-/// Refuses a sandbox that is less than what is required.
+/// Says what the sandbox is, and refuses one that is less than what is required.
 pub(super) fn demand(found: SandboxStatus, required: Option<SandboxLevel>) -> Result<SandboxStatus, Failure> {
     if found.level == SandboxLevel::None {
         tracing::warn!("the agents run without a sandbox: {}", found.describe());
     } else {
         tracing::info!("the agents' sandbox: {}", found.describe());
     }
+    compare(found, required)
+}
+
+/// Refuses a sandbox that is less than what is required.
+pub(super) fn compare(found: SandboxStatus, required: Option<SandboxLevel>) -> Result<SandboxStatus, Failure> {
     match required {
         Some(required) if found.level < required => Err(Failure::Sandbox { required, found }),
         _ => Ok(found),

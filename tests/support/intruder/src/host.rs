@@ -14,7 +14,7 @@ use std::{
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_opencode::v1::{LaunchSettings, Launched, Sandbox, SandboxSettings};
+use conclave_opencode::{LaunchSettings, Sandbox, SandboxSettings, v1::Launched};
 
 use crate::{
     attempts::{self, Outside},

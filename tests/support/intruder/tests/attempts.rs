@@ -211,6 +211,30 @@ fn without_seccomp_files_and_signals_are_shut() {
 }
 
 #[test]
+fn where_limits_are_refused_the_grade_says_so_and_the_other_walls_stand() {
+    let limits = [libc::SYS_prlimit64, libc::SYS_setrlimit, libc::SYS_getrlimit];
+    for error in [libc::EPERM, libc::ENOSYS] {
+        let in_thread = std::thread::spawn(move || {
+            refuse(&limits, error);
+            ["reads", "legitimate"].map(|group| host_anywhere(group, None, &std::env::temp_dir()))
+        });
+        let [reads, legitimate] = in_thread.join().unwrap();
+        let status = &reads["status"];
+        assert_eq!(
+            (&status["level"], &status["walls"]["limits"]),
+            (&"partial".into(), &false.into()),
+            "{status}"
+        );
+        assert!(
+            status["open"].to_string().contains("the limits cannot be set here"),
+            "{status}"
+        );
+        assert!(!inside(&reads, "ssh_key"), "{error}");
+        assert!(inside(&legitimate, "ok_reaches_the_gateway"), "{legitimate:#}");
+    }
+}
+
+#[test]
 fn an_unreadable_child_is_not_watched_and_still_connects() {
     let in_thread = std::thread::spawn(|| {
         // All that a host needs, but /proc: no memory of another process can be opened.

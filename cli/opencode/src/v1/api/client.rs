@@ -8,6 +8,7 @@ use conclave_shared::error_chain::with_sources;
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::{
     connector::OnlyTheChild,
@@ -18,8 +19,12 @@ use crate::v1::child::ProvenPort;
 /// Time limit of a call. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum length of an answer, in bytes. The longest holds all messages of a session, with what its tools have shown.
-const MAX_ANSWER: usize = 128 << 20;
+/// Maximum length of all messages of a session, with what its tools have shown, in bytes.
+const MAX_MESSAGES: usize = 128 << 20;
+/// Maximum length of any other answer. The longest holds the agents, with their prompts.
+const MAX_ANSWER: usize = 16 << 20;
+/// Maximum length of what is said of its health, and of a refusal.
+const MAX_WORDS: usize = 64 << 10;
 
 /// Time limit of a look whether the server is up. A request that comes while it is still starting may be accepted and
 /// never answered, so it has to be asked again.
@@ -66,14 +71,18 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let body = whole(response).await.unwrap_or_default();
+        let body = whole(response, MAX_WORDS).await.unwrap_or_default();
         let body: String = String::from_utf8_lossy(&body).chars().take(300).collect();
         Err(RuntimeError(format!("OpenCode refused to {what}: {status} {body}")))
     }
 
     async fn json(&self, what: &str, request: RequestBuilder) -> Result<Value, RuntimeError> {
+        self.long_json(what, request, MAX_ANSWER).await
+    }
+
+    async fn long_json(&self, what: &str, request: RequestBuilder, max: usize) -> Result<Value, RuntimeError> {
         let response = self.send(what, request, CALL_TIMEOUT).await?;
-        let answer = whole(response)
+        let answer = whole(response, max)
             .await
             .map_err(|error| RuntimeError(format!("OpenCode's answer to {what} cannot be read: {error}")))?;
         let json = serde_json::from_slice(&answer);
@@ -84,8 +93,9 @@ impl Client {
     pub(crate) async fn version(&self) -> Result<String, RuntimeError> {
         let request = self.request(Method::GET, "/global/health");
         let health = self.send("report its health", request, PROBE_TIMEOUT).await?;
-        let health = whole(health).await.map_err(RuntimeError)?;
-        let health: Value = serde_json::from_slice(&health).map_err(|error| RuntimeError(error.to_string()))?;
+        let wrong = |why: String| RuntimeError(format!("what OpenCode says of its health cannot be read: {why}"));
+        let health = whole(health, MAX_WORDS).await.map_err(wrong)?;
+        let health: Value = serde_json::from_slice(&health).map_err(|error| wrong(error.to_string()))?;
         Ok(health["version"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -151,7 +161,7 @@ impl Client {
     /// The last message of the session, if it is the assistant's.
     pub(crate) async fn last_answer(&self, session: &str) -> Result<SessionAnswer, RuntimeError> {
         let request = self.request(Method::GET, &format!("/session/{session}/message"));
-        let messages = self.json("report its messages", request).await?;
+        let messages = self.long_json("report its messages", request, MAX_MESSAGES).await?;
         let Some((last, before)) = messages.as_array().and_then(|messages| messages.split_last()) else {
             return Ok(SessionAnswer::default());
         };
@@ -180,23 +190,28 @@ impl Client {
         let request = self
             .request(Method::GET, "/event")
             .header("accept", "text/event-stream");
-        let response = request
-            .send()
-            .await
+        // The stream has no end, but its beginning has to come.
+        let no_stream = |why: String| RuntimeError(format!("OpenCode does not stream its events: {why}"));
+        let late = |_| no_stream(format!("it did not begin within {} s", CALL_TIMEOUT.as_secs()));
+        let response = timeout(CALL_TIMEOUT, request.send()).await.map_err(late)?;
+        let response = response
             .and_then(Response::error_for_status)
-            .map_err(|error| RuntimeError(format!("OpenCode does not stream its events: {}", with_sources(&error))))?;
+            .map_err(|error| no_stream(with_sources(&error)))?;
         Ok(response.bytes_stream())
     }
 }
 
 /// A whole answer, which may be the work of another program in OpenCode's place: it is read up to a limit.
-async fn whole(response: Response) -> Result<Vec<u8>, String> {
+async fn whole(response: Response, max: usize) -> Result<Vec<u8>, String> {
     let mut answer = Vec::new();
     let mut body = response.bytes_stream();
     while let Some(piece) = body.next().await {
         let piece = piece.map_err(|error| with_sources(&error))?;
-        if answer.len() + piece.len() > MAX_ANSWER {
-            return Err(format!("it is longer than {} MB", MAX_ANSWER >> 20));
+        if answer.len() + piece.len() > max {
+            return Err(match max >> 20 {
+                0 => format!("it is longer than {} KB", max >> 10),
+                megabytes => format!("it is longer than {megabytes} MB"),
+            });
         }
         answer.extend_from_slice(&piece);
     }

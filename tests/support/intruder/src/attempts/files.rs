@@ -222,14 +222,14 @@ pub(super) const WRITES: &[Attempt] = &[
         written
     }),
     ("8_gb_of_memory", Depends("a machine without strict overcommit"), |_| {
-        let (private, anonymous) = (libc::MAP_PRIVATE, libc::MAP_ANONYMOUS);
-        let writable = signed(libc::PROT_READ | libc::PROT_WRITE);
-        call(
-            libc::SYS_mmap,
-            &[0, 8 << 30, writable, signed(private | anonymous), signed(-1), 0],
-        )
-        .is_ok()
+        is_mapped(8 << 30, 0)
     }),
+    (
+        "8_gb_of_memory_that_is_called_a_stack",
+        Depends("a machine without strict overcommit"),
+        |_| is_mapped(8 << 30, libc::MAP_GROWSDOWN),
+    ),
+    ("a_stack_that_grows", Always, |_| is_mapped(4096, libc::MAP_GROWSDOWN)),
     ("a_program_of_its_own", Always, |facts| {
         let path = facts.home.join("tmp/program");
         let _ = fs::remove_file(&path);
@@ -264,6 +264,13 @@ pub(super) const WRITES: &[Attempt] = &[
         .is_ok()
     }),
 ];
+
+/// Returns whether it gets private memory of this size, with these flags.
+fn is_mapped(size: u64, flags: i32) -> bool {
+    let writable = signed(libc::PROT_READ | libc::PROT_WRITE);
+    let flags = signed(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags);
+    call(libc::SYS_mmap, &[0, size, writable, flags, signed(-1), 0]).is_ok()
+}
 
 fn of_process(process: i32, file: &str) -> String {
     format!("/proc/{process}/{file}")

@@ -243,6 +243,41 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ("another_personality", Always, |_| {
         call(libc::SYS_personality, &[0x004_0000]).is_ok()
     }),
+    // Each of these makes one call: a loop of them can stop the kernel, which is why they are refused.
+    ("a_filter_of_its_own", Always, |_| {
+        let (mode, filter) = (1, filter());
+        gives_up_privileges() && !is_refused(call(libc::SYS_seccomp, &[mode, 0, pointer(&filter.0)]))
+    }),
+    ("a_filter_of_its_own_with_a_listener", Always, |_| {
+        let (mode, filter, listener) = (1, filter(), 1 << 3);
+        gives_up_privileges() && !is_refused(call(libc::SYS_seccomp, &[mode, listener, pointer(&filter.0)]))
+    }),
+    ("a_filter_of_its_own_by_a_setting", Always, |_| {
+        let (mode, filter) = (2, filter());
+        let set = [signed(libc::PR_SET_SECCOMP), mode, pointer(&filter.0)];
+        gives_up_privileges() && !is_refused(call(libc::SYS_prctl, &set))
+    }),
+    ("the_strictest_filter", Always, |_| {
+        let strict = call(libc::SYS_prctl, &[signed(libc::PR_SET_SECCOMP), 1]);
+        if strict.is_ok() {
+            // Nothing else is left to it.
+            let _ = call(libc::SYS_exit, &[0]);
+        }
+        !is_refused(strict)
+    }),
+    ("a_question_about_filters", Always, |_| {
+        !is_refused(call(libc::SYS_seccomp, &[2, 0, pointer(&0x7fff_0000_u32)]))
+    }),
+    (
+        "asynchronous_io",
+        Depends("a kernel with asynchronous I/O, and room for more of it"),
+        |_| {
+            let place = 0_u64;
+            let made = call(libc::SYS_io_setup, &[1, pointer(&place)]);
+            let _ = call(libc::SYS_io_destroy, &[*std::hint::black_box(&place)]);
+            made.is_ok()
+        },
+    ),
     ("the_hosts_name", Root, |_| {
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let name = name.trim();
@@ -253,6 +288,35 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         refused.raw_os_error() != Some(libc::ENOSYS)
     }),
 ];
+
+/// A filter that allows everything, and the memory that it points to.
+fn filter() -> (libc::sock_fprog, Box<libc::sock_filter>) {
+    let allow_all = libc::sock_filter {
+        code: 6,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_ALLOW,
+    };
+    let mut memory = Box::new(allow_all);
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: &raw mut *memory,
+    };
+    (program, memory)
+}
+
+/// Without it only root may filter.
+fn gives_up_privileges() -> bool {
+    call(libc::SYS_prctl, &[signed(libc::PR_SET_NO_NEW_PRIVS), 1]).is_ok()
+}
+
+/// Returns whether a call was refused by the sandbox, and not for what it asked.
+#[expect(clippy::print_stderr, reason = "a test that fails has to show the kernel's answer")]
+fn is_refused(result: std::io::Result<i64>) -> bool {
+    let error = result.err().and_then(|error| error.raw_os_error());
+    eprintln!("the answer: {error:?}");
+    error == Some(libc::EPERM)
+}
 
 fn attaches(process: i32) -> bool {
     // Seize stops nothing, and lets go when this process ends.

@@ -20,7 +20,7 @@ use tokio::{
 use super::{
     home,
     listening::{ListeningLines, ProvenPort},
-    orphans::Trace,
+    orphans::{self, Trace},
     output::Output,
     sandbox::{self, Confinement},
     settings::{LaunchSettings, SERVE, Sandbox},
@@ -31,6 +31,8 @@ use crate::errors::ProcessError;
 
 /// Time for a group to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
+/// Time for the end of a child that was killed. The system may hold it, as a file system does that does not answer.
+const MAX_LAST: Duration = Duration::from_secs(2);
 /// Maximum number of reported ports that wait to be looked at.
 const MAX_REPORTS: usize = 16;
 /// Maximum memory of the child's JavaScript heap, in bytes.
@@ -95,6 +97,7 @@ impl Process {
         let trace = Trace {
             home: settings.home.to_owned(),
             mark,
+            began: orphans::began(group),
         };
         let guarded = match (launch, child.id(), settings.sandbox) {
             (Some((launch, opened)), Some(id), _) => launch.started(id).map(|guard| Confinement::On { guard, opened }),
@@ -170,8 +173,14 @@ impl Process {
             tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");
         }
         self.kill();
-        let _ = self.child.wait().await;
         self.ended = true;
+        if timeout(MAX_LAST, self.child.wait()).await.is_err() {
+            tracing::warn!(
+                "OpenCode (process {}) was killed and has not ended {} s later: the system holds it. The run goes on without it",
+                self.group,
+                MAX_LAST.as_secs()
+            );
+        }
         self.watchdog.dismiss().await;
     }
 

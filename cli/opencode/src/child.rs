@@ -2,9 +2,11 @@
 
 mod home;
 mod listening;
+mod opened;
 mod orphans;
 mod output;
 mod process;
+mod question;
 mod sandbox;
 mod settings;
 mod spawn_thread;
@@ -12,5 +14,6 @@ mod watchdog;
 
 pub(crate) use listening::ProvenPort;
 pub(crate) use process::Process;
+pub(crate) use question::ask;
 pub use sandbox::probe_sandbox;
 pub use settings::{LaunchSettings, Sandbox, SandboxSettings};

@@ -4,27 +4,42 @@
 //! The watchdog waits for the end of a pipe whose other end only conclave holds, so that every way of dying is noticed,
 //! and kills the whole group, and what has left it (see [`super::orphans`]).
 
-use std::{io, process::Stdio};
+use std::{io, process::Stdio, time::Duration};
 
 use nix::unistd::Pid;
-use tokio::process::{Child, Command};
+use tokio::{
+    process::{Child, Command},
+    time::timeout,
+};
 
 use super::orphans::Trace;
 
 /// `read` ends with the pipe: nothing ever writes into it. The second look finds what was being started at the first one.
+///
+/// Processes of others, and older ones, are not looked at, and each environment is read by a process of its own: one that cannot be
+/// read holds up nothing else.
 const SCRIPT: &str = r#"
 read -r nothing
-kill -s KILL -- "-$1"
+group=$1 home=$2 mark=$3 began=$4
+kill -s KILL -- "-$group"
 for look in 1 2; do
-  for process in $(
-    if [ -n "$3" ]; then grep -lse "^Max realtime timeout *$3 " /proc/[0-9]*/limits; fi
-    grep -lsazxF "HOME=$2" /proc/[0-9]*/environ
-  ); do
-    process=${process#/proc/}
-    kill -s KILL "${process%/*}"
+  if [ -n "$mark" ]; then
+    for process in $(grep -lse "^Max realtime timeout *$mark " /proc/[0-9]*/limits); do
+      process=${process#/proc/}
+      kill -s KILL "${process%/*}"
+    done
+  fi
+  for process in /proc/[0-9]*; do
+    [ -O "$process" ] && stat=$(cat "$process/stat") || continue
+    set -- ${stat##*) }
+    [ "$#" -ge 20 ] && [ "${20}" -ge "$began" ] || continue
+    grep -qsazxF "HOME=$home" "$process/environ" && kill -s KILL "${process#/proc/}" &
   done
 done
 "#;
+
+/// Time for its end.
+const MAX_END: Duration = Duration::from_secs(1);
 
 /// The running watchdog. Dropping it kills it.
 #[derive(Debug)]
@@ -43,6 +58,7 @@ impl Watchdog {
                 &group.to_string(),
                 trace.home.as_str(),
                 &mark,
+                &trace.began.to_string(),
             ])
             .env_clear()
             .env("PATH", path)
@@ -58,7 +74,7 @@ impl Watchdog {
 
     /// Ends it; its group is gone.
     pub(super) async fn dismiss(&mut self) {
-        let _ = self.0.kill().await;
+        let _ = timeout(MAX_END, self.0.kill()).await;
     }
 
     /// Closes the pipe, as when conclave is killed.

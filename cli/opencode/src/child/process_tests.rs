@@ -117,6 +117,64 @@ async fn the_child_survives_the_thread_that_started_it() {
     process.stop().await;
 }
 
+/// A group of processes that the kernel holds: not even a signal ends them. `None` where there is no such group.
+#[cfg(target_os = "linux")]
+struct Freezer(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Freezer {
+    fn new() -> Option<Self> {
+        let path = format!("/sys/fs/cgroup/freezer/conclave-test-{}", std::process::id());
+        std::fs::create_dir(&path).ok().map(|()| Self(path.into()))
+    }
+
+    async fn set(&self, state: &str) {
+        std::fs::write(self.0.join("freezer.state"), state).expect("a state");
+        let reached = || std::fs::read_to_string(self.0.join("freezer.state")).is_ok_and(|now| now.trim() == state);
+        tokio::time::timeout(Duration::from_mins(1), async {
+            while !reached() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await
+        .expect("the kernel does it");
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        let _ = std::fs::write(self.0.join("freezer.state"), "THAWED");
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_child_that_the_system_holds_does_not_hold_up_the_end() {
+    let Some(freezer) = Freezer::new() else {
+        eprintln!("SKIPPED: this machine has no freezer, or only root may use it");
+        return;
+    };
+    let bin = bin(&[("opencode", FAMILY)]);
+    let root = bin.path.join("home");
+    let process = start(&bin, &root);
+    let [grandchild, child] = family(&root).await;
+    std::fs::write(freezer.0.join("cgroup.procs"), &child).expect("it is put there");
+    freezer.set("FROZEN").await;
+    tokio::time::pause();
+    process.stop().await;
+    tokio::time::resume();
+    goes(&grandchild).await;
+    let pid = Pid::from_raw(child.parse().expect("a number"));
+    assert!(
+        nix::sys::signal::kill(pid, None).is_ok() && !is_zombie(pid),
+        "it could not be ended"
+    );
+    freezer.set("THAWED").await;
+    goes(&child).await;
+}
+
 /// The most memory that this process ever had, in MB.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
