@@ -64,3 +64,4 @@ mod tight_limits;
 #[cfg(feature = "otlp")]
 mod tracing;
 mod wire;
+mod wire_faults;
