@@ -69,3 +69,4 @@ mod tight_limits;
 #[cfg(feature = "otlp")]
 mod tracing;
 mod wire;
+mod wire_faults;

@@ -20,5 +20,5 @@ pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions
 pub(crate) use fold::is_invisible;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{MAX_LINES, QuotedFile, check_refutation, too_long};
-pub use scan::{RawFinding, ScanOutcome, holds_findings, may_tell, scan, scan_once_asked};
+pub use scan::{RawFinding, ScanOutcome, holds_findings, may_tell, scan, scan_once_asked, whole_findings};
 pub use written::path_of;

@@ -57,6 +57,11 @@ pub trait UsageLedger: Send + Sync {
     fn stray_calls(&self, _session: &SessionId) -> Vec<StrayCall> {
         Vec::new()
     }
+    /// The texts of this session's answers that broke off, each as far as it came. The runtime asks again for such an answer, and
+    /// may know nothing of it.
+    fn broken_answers(&self, _session: &SessionId) -> Vec<String> {
+        Vec::new()
+    }
     /// Sets the effort of a session's models. Without it they are asked as the runtime asks them.
     fn set_effort(&self, _session: &SessionId, _effort: Effort) {}
 }

@@ -234,11 +234,19 @@ impl Review {
                     entry.tokens += usage.tokens;
                     entry.cost_usd += usage.cost_usd;
                     entry.calls += usage.calls;
+                    entry.uncounted += usage.uncounted;
+                    entry.estimated_usd += usage.estimated_usd;
                 }
                 None => total.push(usage.clone()),
             }
         }
         total
+    }
+
+    /// Cost that counts for budgets: the known one, and the estimate of what providers did not count.
+    pub fn spent_usd(&self) -> f64 {
+        let estimated = self.usage().iter().fold(0.0, |sum, entry| sum + entry.estimated_usd);
+        self.cost_usd.max(0.0) + estimated
     }
 
     /// All tokens of the run.

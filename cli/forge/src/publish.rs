@@ -274,7 +274,7 @@ impl Posting<'_> {
     fn summary(&self, review: &Review, spent_micros: u64, requested_changes: bool, approves: bool) -> Summary {
         let mut summary = Summary::of(review, self.publisher.api.traits().form);
         summary.spent_micros = spent_micros;
-        summary.must_be_written = self.publication.review.cost_usd > 0.0 && self.publication.settings.remember_cost;
+        summary.must_be_written = self.publication.review.spent_usd() > 0.0 && self.publication.settings.remember_cost;
         summary.state.requested_changes = requested_changes;
         let is_dismissed = review
             .approval_holds

@@ -19,7 +19,12 @@ use crate::{
     errors::Rejection,
     event::{Events, GatewayEvent},
     lock::locked,
+    wire::Counted,
 };
+
+/// Bytes that make a token, where a provider does not say how many there were. Words and code have between three and five of them;
+/// a budget has to hold with every script.
+const BYTES_OF_A_TOKEN: u64 = 2;
 
 /// Looks up what is known about a model.
 pub type Prices = Arc<dyn Fn(&ModelId) -> Option<ModelFacts> + Send + Sync>;
@@ -51,8 +56,11 @@ struct Account {
     cost_usd: f64,
     /// No price of the model is known.
     unpriced: bool,
-    /// Answers that broke off before the provider had said what they use.
+    /// Answers of which the provider has not said what they use.
     uncounted: u64,
+    /// Tokens of those, and their price, by the length of request and answer. They count for the budget alone.
+    estimated: u64,
+    estimated_usd: f64,
     /// Events of an unknown kind.
     unknown_events: u64,
 }
@@ -67,15 +75,22 @@ impl State {
         self.all().fold(0.0, |sum, (_, account)| sum + account.cost_usd)
     }
 
+    /// The cost with what is not known of it, by estimate.
+    fn cost_at_most(&self) -> f64 {
+        self.all()
+            .fold(self.cost_usd(), |sum, (_, account)| sum + account.estimated_usd)
+    }
+
     /// The level of the run within its budget, and the event to report for it.
     fn level(&mut self) -> (BudgetLevel, Option<GatewayEvent>) {
         let mut used = Used {
-            usd: self.cost_usd(),
+            usd: self.cost_at_most(),
             ..Used::default()
         };
         for (_, account) in self.all() {
             used.calls += account.calls;
-            used.tokens = used.tokens.saturating_add(account.tokens.total());
+            let tokens = account.tokens.total().saturating_add(account.estimated);
+            used.tokens = used.tokens.saturating_add(tokens);
         }
         let level = self.budget.level(&used);
         let (reported, line, spent) = match level {
@@ -126,6 +141,8 @@ impl UsageAccounting {
                 cost_usd: account.cost_usd.max(0.0),
                 calls: account.calls,
                 unpriced: account.unpriced,
+                uncounted: account.uncounted,
+                estimated_usd: account.estimated_usd,
             })
             .collect()
     }
@@ -186,7 +203,10 @@ impl UsageAccounting {
             started: now(),
             unknown_events: 0,
             answer_began: false,
-            usage_is_known: false,
+            counted: Counted::default(),
+            request_bytes: 0,
+            answer_bytes: 0,
+            settled: false,
         })
     }
 
@@ -236,14 +256,59 @@ pub(crate) struct UsageEntry {
     started: Instant,
     unknown_events: u64,
     answer_began: bool,
-    /// The provider has said what it uses.
-    usage_is_known: bool,
+    /// The parts of its usage that the provider has reported.
+    counted: Counted,
+    request_bytes: usize,
+    answer_bytes: u64,
+    /// The rest of the usage is estimated.
+    settled: bool,
 }
 
 impl UsageEntry {
-    /// Notes how the call ended.
+    /// Notes how the call ended. Nothing more is reported of it: the next call must find the budget as it is.
     pub(crate) fn ended(&mut self, outcome: CallOutcome) {
         self.call.outcome = outcome;
+        self.settle();
+    }
+
+    /// Notes the length of the request.
+    pub(crate) fn asks(&mut self, bytes: usize) {
+        self.request_bytes = bytes;
+    }
+
+    /// Estimates what the provider has not reported of an answer that began.
+    fn settle(&mut self) {
+        if !self.answer_began || std::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        let known = self.call.tokens;
+        // A request has tokens, and so have words.
+        let prompt = self.counted.prompt && known.prompt() > 0;
+        let wrote = known.output.saturating_add(known.reasoning);
+        let answer = self.answer_bytes == 0 || (self.counted.answer && wrote > 0);
+        if prompt && answer {
+            return;
+        }
+        let mut likely = known;
+        if !prompt {
+            let bytes = u64::try_from(self.request_bytes).unwrap_or(u64::MAX);
+            let estimate = bytes.div_ceil(BYTES_OF_A_TOKEN);
+            likely.input = likely
+                .input
+                .max(estimate.saturating_sub(known.cache_read + known.cache_write));
+        }
+        if !answer {
+            let estimate = self.answer_bytes.div_ceil(BYTES_OF_A_TOKEN);
+            likely.output = likely.output.max(estimate.saturating_sub(known.reasoning));
+        }
+        let likely = likely.believed();
+        let tokens = likely.total().saturating_sub(known.total());
+        let usd = self.facts.map_or(0.0, |facts| facts.cost_usd(&likely)) - self.call.cost_usd;
+        self.accounting.change(&self.call, |account| {
+            account.uncounted += 1;
+            account.estimated = account.estimated.saturating_add(tokens);
+            account.estimated_usd += usd.max(0.0);
+        });
     }
 
     /// The model that was called.
@@ -252,9 +317,9 @@ impl UsageEntry {
     }
 
     /// Sets what the call has used in all so far, if that was reported.
-    pub(crate) fn set(&mut self, usage: Option<TokenUsage>, unknown_events: u64) {
+    pub(crate) fn set(&mut self, usage: Option<TokenUsage>, counted: Counted, answer_bytes: u64, unknown_events: u64) {
         self.answer_began = true;
-        self.usage_is_known |= usage.is_some();
+        (self.counted, self.answer_bytes) = (counted, answer_bytes);
         let old = self.call.tokens;
         let usage = usage.map_or(old, TokenUsage::believed);
         if (usage, unknown_events) == (old, self.unknown_events) {
@@ -280,9 +345,7 @@ impl UsageEntry {
 
 impl Drop for UsageEntry {
     fn drop(&mut self) {
-        if self.answer_began && !self.usage_is_known {
-            self.accounting.change(&self.call, |account| account.uncounted += 1);
-        }
+        self.settle();
         if let Some(trace) = &self.accounting.trace {
             self.call.duration = now().saturating_duration_since(self.started);
             trace.call_ended(&self.call);

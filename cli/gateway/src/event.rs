@@ -97,7 +97,8 @@ pub enum GatewayEvent {
         /// Number of calls.
         calls: u64,
     },
-    /// Answers broke off before their provider had said what they use: those tokens are not in the books.
+    /// A provider has not said what answers use: they broke off before, or it says nothing that can be true. Those tokens are not in
+    /// the account; the budget counts them by the length of request and answer.
     Uncounted {
         /// The model.
         model: ModelId,
@@ -172,8 +173,10 @@ impl fmt::Display for GatewayEvent {
             ),
             Self::Uncounted { model, answers } => write!(
                 formatter,
-                "{model} never said what {answers} {} used that broke off; those tokens are not in the account",
-                if *answers == 1 { "answer" } else { "answers" }
+                "{model} never said what {answers} {} used: {} tokens and cost come on top of the account, and the budget counts them by \
+                 their length",
+                if *answers == 1 { "answer" } else { "answers" },
+                if *answers == 1 { "its" } else { "their" }
             ),
             Self::UnknownEvents { model, events } => {
                 write!(

@@ -173,6 +173,11 @@ impl UsageLedger for Gateway {
         session.map(|session| session.stray_calls()).unwrap_or_default()
     }
 
+    fn broken_answers(&self, session: &SessionId) -> Vec<String> {
+        let session = self.core.sessions.get(session);
+        session.map(|session| session.broken_answers()).unwrap_or_default()
+    }
+
     fn cost_usd(&self) -> f64 {
         self.core.accounting.cost_usd()
     }

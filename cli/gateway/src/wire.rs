@@ -3,23 +3,28 @@
 mod adapt;
 mod anthropic;
 mod arguments;
+mod counts;
 mod fields;
+mod mend;
 mod openai;
 mod openai_chat;
 mod openai_responses;
 mod request;
+mod seen;
 mod signatures;
 mod sse;
+mod words;
 
-use conclave_engine::ports::{StrayCall, WORKSPACE_TOOLS};
 use conclave_resilience::classify::FailureClass;
-use conclave_shared::pricing::TokenUsage;
 use serde_json::json;
 
 pub(crate) use adapt::Adaptation;
+pub(crate) use mend::mended;
 pub(crate) use request::Outline;
+pub(crate) use seen::{Counted, Seen};
 pub(crate) use signatures::Signatures;
 pub(crate) use sse::{Frame, FrameParser};
+pub(crate) use words::text_of_body;
 
 /// A wire format of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -40,9 +45,6 @@ pub(crate) enum Event {
     Start,
     /// A part of the answer.
     Content,
-    /// A part of the answer with a reason of the stop that runtimes read in different ways, or not at all:
-    /// [`StreamReader::rewritten`] goes in its place.
-    Reworded,
     /// The end of a whole answer.
     Terminal,
     /// The end of a whole answer, in a form that the runtime would not understand: [`StreamReader::healed_end`] goes in its
@@ -50,38 +52,6 @@ pub(crate) enum Event {
     Unusual,
     /// The end of the stream, but not of an answer.
     Failed(FailureClass),
-}
-
-/// The facts that a stream has brought besides the answer itself.
-#[derive(Debug, Default)]
-pub(crate) struct Seen {
-    /// The tokens as far as they were reported.
-    pub(crate) usage: Option<TokenUsage>,
-    /// The signatures of whole reasoning blocks. The next request will carry them, and only the model that made them can
-    /// read them.
-    pub(crate) signatures: Vec<String>,
-    /// Number of events of an unknown kind. They are passed on.
-    pub(crate) unknown_events: u64,
-    /// Whole calls of tools that no reviewer has.
-    pub(crate) stray_calls: Vec<StrayCall>,
-}
-
-/// Maximum length of the arguments that are kept of a stray call, in bytes.
-const MAX_STRAY: usize = 300_000;
-
-/// Returns a call without its arguments, if no reviewer has a tool of this name.
-fn stray_call(tool: &str) -> Option<StrayCall> {
-    (!tool.is_empty() && !WORKSPACE_TOOLS.contains(&tool)).then(|| StrayCall {
-        tool: tool.to_owned(),
-        arguments: String::new(),
-    })
-}
-
-/// Adds a piece to the arguments of a stray call.
-fn grow(call: &mut StrayCall, piece: &str) {
-    if call.arguments.len() + piece.len() <= MAX_STRAY {
-        call.arguments.push_str(piece);
-    }
 }
 
 /// Reads an answer as it passes.
@@ -92,10 +62,11 @@ pub(crate) trait StreamReader: Send + Sync {
     /// The facts so far.
     fn seen(&mut self) -> &mut Seen;
 
-    /// The frame for the one that was just read as [`Event::Reworded`].
-    fn rewritten(&mut self) -> String {
-        String::new()
-    }
+    /// The frames for the one that was just read, if runtimes read it in different ways, or not at all.
+    fn rewritten(&mut self) -> Option<String>;
+
+    /// Notes the whole calls that wait for the end of an answer, which broke off: they will not come again in it.
+    fn broke_off(&mut self) {}
 
     /// The end for a stream that has none, if nothing of the answer is lost by ending it here: it said why it stopped,
     /// or its tool calls are whole. Asking again would run those a second time.
@@ -189,6 +160,10 @@ impl Wire {
 #[cfg(test)]
 #[path = "wire/stream_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "wire/pieces_tests.rs"]
+mod pieces_tests;
 
 #[cfg(test)]
 #[path = "wire/healing_tests.rs"]

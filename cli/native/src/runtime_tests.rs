@@ -446,6 +446,24 @@ async fn a_stream_that_is_cut_inside_of_a_call_is_asked_for_again_and_its_call_r
 }
 
 #[tokio::test]
+async fn an_event_that_cannot_be_parsed_breaks_the_answer_and_is_not_left_out() {
+    let rig = rig().await;
+    rig.provider.set(
+        "security",
+        1,
+        Answer::text("A critical finding. Then something else, of some length."),
+    );
+    // Where a number is not one of ours, and the event is one of the format all the same.
+    let odd = "\"logprob\":1e999,\"content\":\"A ";
+    rig.provider.inject(Fault::bytes("\"content\":\"A ", odd).times(1));
+    let mut open = rig.open(&[CHAT]).await;
+    let (events, answer) = rig.ask(&mut open, CHAT).await;
+    assert_eq!(answer.text, "A critical finding. Then something else, of some length.");
+    assert_eq!(events[0], SessionEvent::Retrying { attempt: 1 });
+    assert_eq!(rig.provider.requests().len(), 2, "it was asked again");
+}
+
+#[tokio::test]
 async fn a_turn_that_is_ended_can_be_followed_by_one_on_another_provider() {
     let rig = rig().await;
     rig.provider

@@ -127,17 +127,24 @@ impl Turn {
             };
             let mut delta = Delta::default();
             for event in &events {
-                // `[DONE]` is none.
-                if let Ok(event) = serde_json::from_slice::<Value>(event) {
-                    assembler.take(&event, &mut delta);
+                if event.trim_ascii() == b"[DONE]" {
+                    continue;
                 }
+                // The rest of the answer without this event would be another answer.
+                let Ok(event) = serde_json::from_slice::<Value>(event) else {
+                    return Ok(None);
+                };
+                assembler.take(&event, &mut delta);
             }
             length += delta.len();
             if length > MAX_ANSWER {
                 let text = "the answer is longer than any model's limit";
                 return Err(fault("MessageOutputLengthError", text, Remedy::None));
             }
-            self.session.tell(SessionEvent::Alive);
+            // Only a part of the answer is a sign of life.
+            if delta.len() > 0 {
+                self.session.tell(SessionEvent::Alive);
+            }
             for (field, text) in [("text", &delta.text), ("reasoning", &delta.thought)] {
                 if !text.is_empty() {
                     self.session.recorder.delta(&id, field, text);

@@ -15,6 +15,8 @@ pub enum ProviderFault {
     Network,
     /// No answer within the time.
     Timeout,
+    /// The answer made no progress for too long, although its connection stood.
+    Stalled,
     /// The answer broke off.
     CutStream,
     /// The answer was not what the protocol says.
@@ -23,12 +25,13 @@ pub enum ProviderFault {
 
 impl ProviderFault {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::RateLimited,
         Self::Overloaded,
         Self::ServerError,
         Self::Network,
         Self::Timeout,
+        Self::Stalled,
         Self::CutStream,
         Self::Garbage,
     ];
@@ -41,6 +44,7 @@ impl ProviderFault {
             Self::ServerError => "server error",
             Self::Network => "network",
             Self::Timeout => "timeout",
+            Self::Stalled => "stalled",
             Self::CutStream => "cut stream",
             Self::Garbage => "garbage",
         }

@@ -36,7 +36,7 @@ impl RetryPolicy {
     /// A time-out is repeated only once, as each costs the whole time limit.
     pub fn next_wait(&self, failed: u32, fault: ProviderFault, asked: Option<Duration>, dice: f64) -> Option<Duration> {
         let retries = match fault {
-            ProviderFault::Timeout => self.retries.min(1),
+            ProviderFault::Timeout | ProviderFault::Stalled => self.retries.min(1),
             _ => self.retries,
         };
         if failed == 0 || failed > retries {

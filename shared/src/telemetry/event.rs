@@ -225,6 +225,23 @@ pub struct TokensByModel {
     /// No price of the model is known, so what it cost is not known either.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unpriced: bool,
+    /// Answers of which the provider did not say what they used. Their tokens and cost come on top.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncounted: u64,
+    /// Upper estimate of the cost of those, by the length of request and answer. It counts for budgets, and is not part of the
+    /// cost.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub estimated_usd: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_free(value: &f64) -> bool {
+    *value <= 0.0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]

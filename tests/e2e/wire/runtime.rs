@@ -7,9 +7,9 @@ use conclave_engine::{
     plugin::{AgentRole, AgentSpec, Owned, ProviderModel, ProviderSpec, ProviderWire, RuntimeConfig},
     ports::{AgentRuntime, SessionEvent, SessionFault, SessionId, SessionPrompt},
 };
-use conclave_opencode::v1::{
-    ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, OpenCode, OpenCodeSettings, Sandbox,
-    render_config,
+use conclave_opencode::{
+    LaunchSettings, Sandbox,
+    v1::{ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, Launched, OpenCode, OpenCodeSettings, render_config},
 };
 use conclave_shared::{config::CapabilityList, model::ModelId, redact::Redactor};
 use futures_util::{StreamExt, stream};

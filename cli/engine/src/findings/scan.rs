@@ -7,6 +7,7 @@
 //! together. What can be read in several ways, or not at all, becomes a fault: no finding is lost in silence.
 
 mod beside;
+mod broken;
 mod json;
 mod lenient;
 mod raw_finding;
@@ -20,6 +21,7 @@ use super::{
 };
 
 pub use beside::may_tell;
+pub use broken::whole_findings;
 pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
 

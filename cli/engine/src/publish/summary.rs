@@ -142,7 +142,7 @@ pub fn summary_within(review: &Review, max_bytes: usize) -> String {
     reason = "a float is clamped, and never negative here"
 )]
 pub fn spent_with(bot: &BotIdentity, conversation: &Conversation, review: &Review) -> u64 {
-    let own = (review.cost_usd.max(0.0) * MICROS).round() as u64;
+    let own = (review.spent_usd() * MICROS).round() as u64;
     bot.spent_micros(conversation).saturating_add(own)
 }
 

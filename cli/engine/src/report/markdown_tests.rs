@@ -85,6 +85,8 @@ fn evidence_fix_and_cost_are_folded() {
         cost_usd: 0.42,
         calls: 1,
         unpriced: false,
+        uncounted: 0,
+        estimated_usd: 0.0,
     });
     let text = render_markdown(&review);
     for part in ["code F1", "query(name)", "$0.42", "sql-injection"] {

@@ -2,7 +2,8 @@
 
 use conclave_shared::telemetry::TokensByModel;
 
-/// What some models cost. A model without a known price did not cost nothing: it is not known what it cost.
+/// What some models cost. A model without a known price did not cost nothing: it is not known what it cost; and neither is what an
+/// answer cost of which the provider did not say what it used.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     /// What is known, in US dollars.
@@ -17,7 +18,9 @@ impl Cost {
         Self {
             // From a plain zero: the sum of no prices would be a negative one.
             usd: usage.iter().fold(0.0, |sum, entry| sum + entry.cost_usd),
-            more: usage.iter().any(|entry| entry.unpriced && entry.tokens.total() > 0),
+            more: usage
+                .iter()
+                .any(|entry| entry.uncounted > 0 || (entry.unpriced && entry.tokens.total() > 0)),
         }
     }
 
@@ -47,6 +50,8 @@ mod tests {
             cost_usd,
             calls: 1,
             unpriced,
+            uncounted: 0,
+            estimated_usd: 0.0,
         }
     }
 
@@ -63,5 +68,11 @@ mod tests {
         // A model that was asked in vain cost nothing; one with the price 0 is free.
         assert_eq!(text(&[usage(0.0, 0, true)]), "$0.00");
         assert_eq!(text(&[usage(0.0, 5, false)]), "$0.00");
+        let uncounted = |cost_usd| TokensByModel {
+            uncounted: 1,
+            ..usage(cost_usd, 0, false)
+        };
+        assert_eq!(text(&[uncounted(0.0)]), "cost unknown");
+        assert_eq!(text(&[uncounted(0.25)]), "$0.25 and an unknown cost");
     }
 }

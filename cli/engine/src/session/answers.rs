@@ -20,8 +20,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, SourceReader, check, claim_words, claims_agree, holds_findings, may_tell, path_of,
-        poor_instructions, scan, scan_once_asked,
+        Checked, Hallucinated, RawFinding, SourceReader, check, claim_words, claims_agree, holds_findings, may_tell,
+        path_of, poor_instructions, scan, scan_once_asked, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -33,6 +33,9 @@ use crate::{
 const MAX_NAMED: usize = 12;
 /// Patches named in one message at most.
 const MAX_PATCHES: usize = 60;
+
+/// Number of lines by which two tellings of one finding may differ.
+const NEAR: u32 = 3;
 
 #[derive(Default)]
 struct Fetched(BTreeMap<(String, bool), String>);
@@ -70,6 +73,8 @@ pub(super) struct Answers<'a> {
     owed: usize,
     /// Tools that do not exist and were given words that may tell a problem.
     unheard: BTreeSet<String>,
+    /// Answers that broke off and were not read yet.
+    broken: Vec<String>,
 }
 
 impl<'a> Answers<'a> {
@@ -91,6 +96,7 @@ impl<'a> Answers<'a> {
             heard: BTreeSet::new(),
             owed: 0,
             unheard: BTreeSet::new(),
+            broken: Vec::new(),
         }
     }
 
@@ -167,8 +173,22 @@ impl<'a> Answers<'a> {
             scan(text, &self.paths())
         };
         let before = self.findings.len() + self.open.len();
+        let checked = self.checked(&scanned.findings).await;
+        self.join(scanned.faults, checked);
+        let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
+        self.owed = self.owed.saturating_sub(gained) + scanned.lost;
+        if self.owed > 0 && self.faults.is_empty() {
+            self.faults.push(format!(
+                "findings of an earlier message could not be read and did not come again: {}",
+                self.owed
+            ));
+        }
+    }
+
+    /// Checks findings against the code.
+    async fn checked(&self, findings: &[RawFinding]) -> Checked {
         let mut fetched = Fetched::default();
-        for finding in &scanned.findings {
+        for finding in findings {
             for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
                 let path = path_of(path, &self.files);
                 for at_base in [false, true] {
@@ -178,15 +198,28 @@ impl<'a> Answers<'a> {
                 }
             }
         }
-        let checked = check(self.reviewer, &scanned.findings, &self.files, self.rules, &mut fetched);
-        self.join(scanned.faults, checked);
-        let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
-        self.owed = self.owed.saturating_sub(gained) + scanned.lost;
-        if self.owed > 0 && self.faults.is_empty() {
-            self.faults.push(format!(
-                "findings of an earlier message could not be read and did not come again: {}",
-                self.owed
-            ));
+        check(self.reviewer, findings, &self.files, self.rules, &mut fetched)
+    }
+
+    /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others
+    /// do, but for those that this one repeats, maybe in other words; what is not whole of them does not count.
+    async fn read_broken(&mut self) {
+        for text in std::mem::take(&mut self.broken) {
+            let mut checked = self.checked(&whole_findings(&text)).await;
+            for finding in std::mem::take(&mut checked.findings) {
+                match self.findings.iter_mut().find(|known| repeats_it(known, &finding)) {
+                    Some(known) => known.severity = known.severity.max(finding.severity),
+                    None => checked.findings.push(finding),
+                }
+            }
+            let rules = self.rules;
+            checked
+                .hallucinated
+                .retain(|lost| !self.findings.iter().any(|known| makes_good(known, lost, rules)));
+            checked.unreadable.clear();
+            checked.faults.clear();
+            let faults = std::mem::take(&mut self.faults);
+            self.join(faults, checked);
         }
     }
 
@@ -327,10 +360,16 @@ impl FollowUp for Answers<'_> {
         }
     }
 
+    async fn hear_broken(&mut self, answers: Vec<String>) {
+        let is_new = |answer: &String| self.heard.insert(format!("broken off: {answer}"));
+        self.broken = answers.into_iter().filter(is_new).collect();
+    }
+
     async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
         self.read_earlier(answer).await;
         self.heard.extend(answer.message.clone());
         self.read(&answer.text).await;
+        self.read_broken().await;
         self.miss_unheard();
         let message = self.message(&answer.reads)?;
         // Only while the budget has room for it.
@@ -350,6 +389,7 @@ impl FollowUp for Answers<'_> {
         if is_new && holds_findings(&answer.text) {
             self.read(&answer.text).await;
         }
+        self.read_broken().await;
     }
 
     fn failed(&mut self, reason: &str) {
@@ -464,6 +504,17 @@ fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&R
     let is_same_rule = lost.rule.as_ref().is_none_or(|id| *id == cited.id);
     let rule = rules.find(&cited.id).filter(|_| is_same_rule);
     rule.is_some_and(|rule| rule.on_breach.is_some() || rule.most == Some(finding.severity))
+}
+
+/// Returns whether a finding repeats an earlier one, maybe in other words and of a line beside.
+fn repeats_it(finding: &Finding, before: &Finding) -> bool {
+    if finding.file != before.file {
+        return false;
+    }
+    let (one, other) = (claim_words(&finding.claim), claim_words(&before.claim));
+    let is_alike = one.intersection(&other).count() * 2 >= one.len().min(other.len()).max(1);
+    let is_near = finding.line.abs_diff(before.line) <= NEAR;
+    is_near && (is_alike || (finding.category == before.category && finding.category != "other"))
 }
 
 fn is_same(one: &Hallucinated, other: &Hallucinated) -> bool {

@@ -51,7 +51,7 @@ impl Session<'_> {
     async fn converse(&mut self, task: &SessionTask, message: Vec<String>, follow_up: &mut impl FollowUp) -> Answered {
         let mut last = self.ask(task, message).await;
         while let Some(said) = &last.said {
-            follow_up.hear_calls(&self.context.ledger.stray_calls(&self.id)).await;
+            self.tell_beside(follow_up).await;
             let Some(message) = follow_up.next(said).await else {
                 break;
             };
@@ -78,10 +78,20 @@ impl Session<'_> {
 
     /// Hands on what the session has said without coming to an answer: findings in it are not lost.
     async fn overhear(&self, follow_up: &mut impl FollowUp) {
-        follow_up.hear_calls(&self.context.ledger.stray_calls(&self.id)).await;
-        if let Ok(Ok(said)) = timeout(ABORT, self.context.runtime.last_answer(&self.id)).await {
+        let said = timeout(ABORT, self.context.runtime.last_answer(&self.id)).await;
+        // What was ended just now has broken off by now.
+        self.tell_beside(follow_up).await;
+        if let Ok(Ok(said)) = said {
             follow_up.overhear(&said).await;
         }
+    }
+
+    /// Hands on what the gateway has seen of the session and the runtime may not know.
+    async fn tell_beside(&self, follow_up: &mut impl FollowUp) {
+        follow_up.hear_calls(&self.context.ledger.stray_calls(&self.id)).await;
+        follow_up
+            .hear_broken(self.context.ledger.broken_answers(&self.id))
+            .await;
     }
 }
 
@@ -90,6 +100,9 @@ impl Session<'_> {
 pub(super) trait FollowUp: Send {
     /// The calls so far of tools that no reviewer has.
     async fn hear_calls(&mut self, calls: &[StrayCall]);
+
+    /// The answers so far that broke off, each as far as it came.
+    async fn hear_broken(&mut self, answers: Vec<String>);
 
     /// The next message, if one is needed.
     async fn next(&mut self, answer: &SessionAnswer) -> Option<String>;

@@ -273,8 +273,14 @@ fn block(findings: &[String]) -> String {
 
 /// What a reviewer that gives these answers, one after the other, brings, and what it was told after the first.
 async fn answers(answers: Vec<String>) -> (PanelResult, Vec<String>) {
+    answers_after(&[], answers).await
+}
+
+/// The same of one whose answers before have broken off.
+async fn answers_after(broken: &[&str], answers: Vec<String>) -> (PanelResult, Vec<String>) {
     let stage = Stage::new(move |_, number| says(5, answers.get(number - 1).map_or("enough", String::as_str)));
-    let (context, ..) = context(&stage);
+    let (context, around, _stop) = context(&stage);
+    *around.broken.lock().expect("free") = broken.iter().map(|text| (*text).to_owned()).collect();
     let input = PanelInput {
         source: Arc::new(OneFile),
         ..input()
@@ -287,6 +293,71 @@ async fn answers(answers: Vec<String>) -> (PanelResult, Vec<String>) {
 
 fn claims(panel: &PanelResult) -> Vec<&str> {
     panel.findings.iter().map(|finding| finding.claim.as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it() {
+    let told = finding("critical", "Everybody gets every value.", "value = os.environ[key]");
+    let cut = format!(
+        "<findings>{told}{}",
+        &told[..told.len() / 2].replace("Everybody", "Nobody")
+    );
+    let (panel, asked) = answers_after(&[cut.as_str()], vec![block(&[])]).await;
+    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(asked, [""; 0], "no more is asked than without");
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
+    // The same without an answer at all.
+    let (panel, _) = answers_after(&[cut.as_str(), cut.as_str()], vec![String::new(), String::new()]).await;
+    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+
+    // Told again in other words, and more mildly, it is one finding, as severe as it ever was.
+    let again = finding(
+        "warning",
+        "Every value is given to everybody.",
+        "value = os.environ[key]",
+    );
+    let (panel, _) = answers_after(&[cut.as_str()], vec![block(&[again])]).await;
+    assert_eq!(claims(&panel), ["Every value is given to everybody."]);
+    assert_eq!(
+        panel.findings[0].severity,
+        conclave_shared::severity::Severity::Critical
+    );
+    let (panel, _) = answers_after(&[cut.as_str()], vec![block(std::slice::from_ref(&told))]).await;
+    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+
+    // Evidence is checked as that of any other.
+    let misquoted = cut.replace("os.environ", "os.getenv");
+    let (panel, asked) = answers_after(&[misquoted.as_str()], vec![block(&[]), block(&[])]).await;
+    assert_eq!((panel.findings.len(), panel.unproven.len(), asked.len()), (0, 1, 1));
+    let (panel, _) = answers_after(&[misquoted.as_str()], vec![block(std::slice::from_ref(&told))]).await;
+    assert_eq!(
+        (panel.findings.len(), panel.unproven.len()),
+        (1, 0),
+        "it was told again, and well"
+    );
+
+    // Half a finding, half a sentence, or only thoughts: as if nothing had come.
+    for nothing in [
+        "",
+        "I think that",
+        "<findings>",
+        &cut[..told.len()],
+        "<findings></findings>",
+    ] {
+        let (panel, asked) = answers_after(&[nothing], vec![block(&[])]).await;
+        let brought = (
+            panel.findings.len(),
+            panel.unproven.len(),
+            panel.hallucinated.len(),
+            asked.len(),
+        );
+        assert_eq!(
+            (brought, panel.reports[0].outcome),
+            ((0, 0, 0, 0), ReviewerOutcome::Ok),
+            "{nothing}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -254,6 +254,8 @@ pub(crate) struct Around {
     pub(crate) said: Mutex<Vec<String>>,
     /// How close the run is to the end of its budget.
     pub(crate) standing: Mutex<Option<BudgetState>>,
+    /// The answers that broke off.
+    pub(crate) broken: Mutex<Vec<String>>,
     /// The routes that the gateway was told of.
     pub(crate) assigned: Mutex<Vec<Vec<ModelId>>>,
 }
@@ -269,6 +271,10 @@ impl UsageLedger for Around {
 
     fn cost_usd(&self) -> f64 {
         0.0
+    }
+
+    fn broken_answers(&self, _session: &SessionId) -> Vec<String> {
+        locked(&self.broken).clone()
     }
 
     fn budget(&self) -> BudgetState {
@@ -340,6 +346,8 @@ struct Content;
 #[async_trait]
 impl FollowUp for Content {
     async fn hear_calls(&mut self, _calls: &[StrayCall]) {}
+
+    async fn hear_broken(&mut self, _answers: Vec<String>) {}
 
     async fn next(&mut self, _answer: &SessionAnswer) -> Option<String> {
         None

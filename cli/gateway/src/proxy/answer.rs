@@ -7,14 +7,17 @@ use conclave_engine::ports::CallOutcome;
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 use conclave_shared::model::ModelId;
 use reqwest::Response;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::in_flight::InFlightRequest;
 use crate::{
     accounting::UsageEntry,
     recording::{CallRecording, Playback},
-    wire::{Event, Frame, FrameParser, StreamReader, Wire},
+    wire::{Event, Frame, FrameParser, StreamReader, Wire, mended},
 };
+
+/// Maximum length of what a provider sends to show that it is alive, before it has to go on with its answer.
+const MAX_PINGS: usize = 4 * 1024 * 1024;
 
 /// Time for which the connection of a finished answer is read on, so that it can be used again.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -59,7 +62,19 @@ pub(crate) struct Piece {
     pub(crate) end: Option<End>,
 }
 
+/// The time and the bytes since the last progress of an answer.
+#[derive(Debug, Default)]
+struct Quiet {
+    waited: Duration,
+    bytes: usize,
+    /// Length of what was written of the answer at the last progress.
+    written: u64,
+}
+
 /// An answer of a provider as it comes in. Dropping it cancels the call.
+///
+/// The text of one that breaks off, or that is given up, is kept beside its session: what it has told is not lost when the next
+/// answer leaves it out.
 pub(crate) struct Answer {
     body: Option<AnswerBody>,
     parser: FrameParser,
@@ -68,6 +83,9 @@ pub(crate) struct Answer {
     entry: UsageEntry,
     request: Arc<InFlightRequest>,
     recording: Option<CallRecording>,
+    quiet: Quiet,
+    /// It came to its end, or its text is kept.
+    settled: bool,
 }
 
 impl Answer {
@@ -86,6 +104,8 @@ impl Answer {
             entry,
             request,
             recording,
+            quiet: Quiet::default(),
+            settled: false,
         }
     }
 
@@ -107,7 +127,8 @@ impl Answer {
         self.reader.shortened_end()
     }
 
-    /// The next piece. After one with an end there is none.
+    /// The next piece, the last one if there was no progress for so long. Time between two reads does not count. After a piece
+    /// with an end there is none.
     pub(crate) async fn next(&mut self, idle: Duration) -> Piece {
         let piece = self.receive(idle).await;
         match piece.end {
@@ -122,11 +143,14 @@ impl Answer {
         let Some(body) = &mut self.body else {
             return self.over(BytesMut::new(), Piece::default(), ProviderFault::CutStream.into());
         };
-        match timeout(idle, body.chunk()).await {
-            Err(_) => self.over(BytesMut::new(), Piece::default(), ProviderFault::Timeout.into()),
+        let began = Instant::now();
+        let received = timeout(idle.saturating_sub(self.quiet.waited), body.chunk()).await;
+        self.quiet.waited = self.quiet.waited.saturating_add(began.elapsed());
+        match received {
+            Err(_) => self.stalled(BytesMut::new(), Piece::default()),
             Ok(Err(fault)) => self.over(BytesMut::new(), Piece::default(), fault.into()),
             Ok(Ok(Some(chunk))) => {
-                self.request.touch();
+                self.quiet.bytes = self.quiet.bytes.saturating_add(chunk.len());
                 self.parser.push(chunk);
                 self.frames()
             }
@@ -145,6 +169,28 @@ impl Answer {
         }
     }
 
+    /// The answer makes no progress any more.
+    fn stalled(&mut self, bytes: BytesMut, piece: Piece) -> Piece {
+        tracing::info!(
+            model = %self.entry.model(),
+            kept_alive_by = self.quiet.bytes,
+            "the answer makes no progress"
+        );
+        self.over(bytes, piece, ProviderFault::Stalled.into())
+    }
+
+    /// Notes whether there was progress.
+    fn watch(&mut self) {
+        let written = self.reader.seen().written;
+        if written > self.quiet.written {
+            self.quiet = Quiet {
+                written,
+                ..Quiet::default()
+            };
+            self.request.touch();
+        }
+    }
+
     /// Takes the whole frames that are there.
     fn frames(&mut self) -> Piece {
         let mut piece = Piece::default();
@@ -159,6 +205,11 @@ impl Answer {
                 return self.over(bytes, piece, class);
             }
         }
+        self.watch();
+        // The beginning of a long frame is progress as well, as far as frames may be long.
+        if piece.end.is_none() && self.quiet.bytes > MAX_PINGS + self.parser.held() {
+            return self.stalled(bytes, piece);
+        }
         self.pass(bytes, piece)
     }
 
@@ -167,7 +218,13 @@ impl Answer {
         if let Some(recording) = &mut self.recording {
             recording.frame(frame.raw());
         }
-        let event = frame.data().map_or(Event::Start, |data| self.reader.read(&data));
+        let Some(data) = frame.data() else {
+            frame.append_to(bytes);
+            return None;
+        };
+        let mended = mended(&data);
+        let event = self.reader.read(mended.as_deref().unwrap_or(&data));
+        drop(data);
         match event {
             // What a broken stream says last is not for the runtime.
             Event::Failed(class) => return Some(class),
@@ -176,16 +233,15 @@ impl Answer {
                 piece.end = Some(End::Complete);
                 return None;
             }
-            Event::Reworded => {
-                bytes.extend_from_slice(self.reader.rewritten().as_bytes());
-                piece.content = true;
-                return None;
-            }
             Event::Terminal => piece.end = Some(End::Complete),
             Event::Content => piece.content = true,
             Event::Start => {}
         }
-        frame.append_to(bytes);
+        match (self.reader.rewritten(), mended) {
+            (Some(frames), _) => bytes.extend_from_slice(frames.as_bytes()),
+            (None, Some(data)) => extend_with_frame(bytes, &data),
+            (None, None) => frame.append_to(bytes),
+        }
         None
     }
 
@@ -194,6 +250,7 @@ impl Answer {
         piece.bytes = bytes.freeze();
         self.book();
         if piece.end.is_some() {
+            self.settled = true;
             if let Some(recording) = &mut self.recording {
                 recording.ended(None);
             }
@@ -212,18 +269,32 @@ impl Answer {
         piece.end = Some(match healed {
             Some(missing) => {
                 bytes.extend_from_slice(missing.as_bytes());
+                self.settled = true;
                 End::Complete
             }
-            None => End::Broken(class),
+            None => {
+                self.keep();
+                End::Broken(class)
+            }
         });
         piece.bytes = bytes.freeze();
         self.book();
         piece
     }
 
+    /// Keeps what an answer has told that will not come to its end.
+    fn keep(&mut self) {
+        if !std::mem::replace(&mut self.settled, true) {
+            self.reader.broke_off();
+            let text = self.reader.seen().take_text();
+            self.request.session.add_broken_answer(text);
+        }
+    }
+
     fn book(&mut self) {
         let seen = self.reader.seen();
-        self.entry.set(seen.usage, seen.unknown_events);
+        self.entry
+            .set(seen.usage, seen.counted, seen.written, seen.unknown_events);
         let signatures = std::mem::take(&mut seen.signatures);
         let stray = std::mem::take(&mut seen.stray_calls);
         self.request.session.add_stray_calls(stray);
@@ -240,4 +311,21 @@ impl Answer {
             ));
         }
     }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.keep();
+        self.book();
+    }
+}
+
+/// Adds a frame with this data.
+fn extend_with_frame(bytes: &mut BytesMut, data: &[u8]) {
+    for line in data.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        bytes.extend_from_slice(b"data: ");
+        bytes.extend_from_slice(line);
+        bytes.extend_from_slice(b"\n");
+    }
+    bytes.extend_from_slice(b"\n");
 }

@@ -25,7 +25,7 @@ use crate::{
     errors::CallFailure,
     event::GatewayEvent,
     recording::{CallRecording, CallSource},
-    wire::Adaptation,
+    wire::{Adaptation, text_of_body},
 };
 
 /// Maximum length of what is held back of an answer for a silent change of the model; more than that is forwarded.
@@ -34,8 +34,11 @@ const MAX_HELD: usize = 64 * 1024;
 /// Maximum length of a provider's error body.
 const MAX_ERROR: usize = 16 * 1024;
 
-/// The time for a provider's error body.
-const ERROR_BODY: Duration = Duration::from_secs(3);
+/// Maximum length of an answer that does not come as a stream.
+const MAX_WHOLE: usize = 1024 * 1024;
+
+/// The time for a body that is not a stream.
+const OTHER_BODY: Duration = Duration::from_secs(3);
 
 /// An answer that has begun.
 pub(crate) struct Opened {
@@ -87,6 +90,7 @@ impl Attempt<'_> {
         deadline: Deadline,
     ) -> Result<Opened, CallFailure> {
         let call = self.call;
+        entry.asks(sent.body.len());
         let (body, recording) = self.ask(sent.body, deadline).await.inspect_err(|failure| {
             entry.ended(CallOutcome::Failed(failure.class.to_string()));
         })?;
@@ -171,6 +175,12 @@ impl Attempt<'_> {
         // Some providers leave the type out; what says to be something else is something else.
         if !kind.is_empty() && !kind.starts_with("text/event-stream") {
             tracing::info!(kind = core.redactor.redact(kind), "the answer is not an event stream");
+            // It cannot be handed on, and its findings are not lost all the same.
+            if kind.starts_with("application/json") {
+                let mut response = response;
+                let text = text_of_body(&body_of(&mut response, MAX_WHOLE).await);
+                self.call.request.session.add_broken_answer(text);
+            }
             return Err(ProviderFault::Garbage.into());
         }
         Ok(response)
@@ -182,18 +192,8 @@ async fn refusal(core: &Core, mut response: Response, recording: Option<&mut Cal
     let status = response.status();
     let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
     let retry_after = retry_after(value("retry-after"), value("retry-after-ms"));
-    let mut body = BytesMut::new();
-    let reading = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
-            body.extend_from_slice(&chunk);
-            if body.len() >= MAX_ERROR {
-                break;
-            }
-        }
-    };
     // Half of an explanation is still one.
-    let _ = timeout(ERROR_BODY, reading).await;
-    body.truncate(MAX_ERROR);
+    let body = body_of(&mut response, MAX_ERROR).await;
     let text = String::from_utf8_lossy(&body);
     let class = classify(status.as_u16(), &text);
     let said = core.redactor.redact(&text);
@@ -206,6 +206,22 @@ async fn refusal(core: &Core, mut response: Response, recording: Option<&mut Cal
         retry_after,
         ..class.into()
     }
+}
+
+/// Reads a body that is not an event stream, as far as it comes in time.
+async fn body_of(response: &mut Response, max: usize) -> BytesMut {
+    let mut body = BytesMut::new();
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() >= max {
+                break;
+            }
+        }
+    };
+    let _ = timeout(OTHER_BODY, reading).await;
+    body.truncate(max);
+    body
 }
 
 /// Reads an answer up to its first content.

@@ -108,7 +108,11 @@ impl Call<'_> {
                 return Err(Rejection::NotRecorded);
             }
             // A model that ran out of our time has not shown that it takes too long.
-            if failure.class != FailureClass::Retryable(ProviderFault::Timeout) || !deadline.passed(now()) {
+            let took_long = matches!(
+                failure.class,
+                FailureClass::Retryable(ProviderFault::Timeout | ProviderFault::Stalled)
+            );
+            if !took_long || !deadline.passed(now()) {
                 permit.failed(failure.class);
             }
             last = FallbackReason::Failed(failure.class);

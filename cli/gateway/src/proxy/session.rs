@@ -59,7 +59,12 @@ struct State {
     /// The models that the runtime asks for under the spare name, by their providers.
     spares: HashMap<String, ModelId>,
     stray_calls: Vec<StrayCall>,
+    broken_answers: Vec<String>,
 }
+
+/// Number of answers that broke off whose texts are kept of a session, and the length of all of them in bytes.
+const MAX_BROKEN: usize = 50;
+const MAX_BROKEN_BYTES: usize = 2_000_000;
 
 /// Number of stray calls that are kept of a session.
 const MAX_STRAY_CALLS: usize = 50;
@@ -161,6 +166,23 @@ impl Session {
     /// The calls of tools that no reviewer has.
     pub(crate) fn stray_calls(&self) -> Vec<StrayCall> {
         locked(&self.state).stray_calls.clone()
+    }
+
+    /// Keeps the text of an answer that broke off, each once.
+    pub(crate) fn add_broken_answer(&self, text: String) {
+        if text.trim().is_empty() {
+            return;
+        }
+        let known = &mut locked(&self.state).broken_answers;
+        let length: usize = known.iter().map(String::len).sum();
+        if known.len() < MAX_BROKEN && length + text.len() <= MAX_BROKEN_BYTES && !known.contains(&text) {
+            known.push(text);
+        }
+    }
+
+    /// The texts of the answers that broke off, as far as they came.
+    pub(crate) fn broken_answers(&self) -> Vec<String> {
+        locked(&self.state).broken_answers.clone()
     }
 
     /// Counts an answer that broke off: how many in a row that makes.

@@ -2,32 +2,19 @@
 
 use conclave_resilience::classify::{FailureClass, classify, classify_event};
 use conclave_shared::pricing::TokenUsage;
-use serde::Deserialize;
 use serde_json::Value;
 
-/// Details of a prompt's tokens.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub(super) struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-/// Details of an answer's tokens.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub(super) struct OutputDetails {
-    reasoning_tokens: Option<u64>,
-}
+use super::counts::count;
 
 /// The tokens in our kinds, which do not overlap: `OpenAI`'s prompt contains what the cache served, and its answer contains
-/// the reasoning.
+/// the reasoning. Each count comes with its details.
 pub(super) fn token_usage(
-    (input, of_input): (Option<u64>, Option<InputDetails>),
-    (output, of_output): (Option<u64>, Option<OutputDetails>),
+    (input, of_input): (Option<u64>, &Value),
+    (output, of_output): (Option<u64>, &Value),
 ) -> TokenUsage {
-    let details = of_input.unwrap_or_default();
-    let cache_read = details.cached_tokens.unwrap_or_default();
-    let cache_write = details.cache_write_tokens.unwrap_or_default();
-    let reasoning = of_output.unwrap_or_default().reasoning_tokens.unwrap_or_default();
+    let cache_read = count(&of_input["cached_tokens"]).unwrap_or_default();
+    let cache_write = count(&of_input["cache_write_tokens"]).unwrap_or_default();
+    let reasoning = count(&of_output["reasoning_tokens"]).unwrap_or_default();
     let uncached = input.unwrap_or_default().saturating_sub(cache_read);
     TokenUsage {
         input: uncached.saturating_sub(cache_write),

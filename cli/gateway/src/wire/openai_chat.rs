@@ -1,17 +1,19 @@
 //! `OpenAI` Chat Completions: reading the stream.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
+use conclave_engine::ports::StrayCall;
 use conclave_resilience::classify::ProviderFault;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Event, Seen, StopReason, StrayCall, StreamReader,
+    Event, Seen, StopReason, StreamReader,
     arguments::Arguments,
-    grow,
-    openai::{InputDetails, OutputDetails, class_of, token_usage},
-    stray_call,
+    counts::{count, write_plainly},
+    openai::{class_of, token_usage},
+    seen::{grow, is_whole, stray_call},
+    words::written,
 };
 
 /// Reads one answer.
@@ -28,8 +30,11 @@ pub(super) struct Reader {
     /// Where the text stands among the pieces of calls.
     text: Text,
     /// The frame that goes in the place of the last one.
-    rewritten: String,
+    rewritten: Option<String>,
 }
+
+/// A piece of an answer that cannot be read.
+struct Unreadable;
 
 /// Where an answer's text stands among the pieces of its calls.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +51,8 @@ enum Text {
 struct Chunk<'a> {
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
-    usage: Option<Usage>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
     error: Option<Value>,
 }
 
@@ -56,9 +62,15 @@ struct Choice<'a> {
     delta: Option<Delta<'a>>,
     #[serde(borrow)]
     finish_reason: Option<&'a RawValue>,
+    /// The whole message, which some endpoints repeat at the end.
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    /// The text of a format from before chats, which no runtime reads.
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Delta<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
@@ -69,14 +81,23 @@ struct Delta<'a> {
     #[serde(borrow)]
     refusal: Option<&'a RawValue>,
     tool_calls: Option<Value>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-struct Usage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<InputDetails>,
-    completion_tokens_details: Option<OutputDetails>,
+impl Delta<'_> {
+    fn says_anything(&self) -> bool {
+        let calls = self.tool_calls.as_ref().and_then(Value::as_array);
+        let texts = [self.content, self.reasoning_content, self.reasoning, self.refusal];
+        calls.is_some_and(|calls| !calls.is_empty()) || texts.into_iter().any(says_anything)
+    }
+}
+
+/// Result of taking a delta.
+struct Taken {
+    says: bool,
+    /// Every runtime reads it as it is.
+    is_plain: bool,
 }
 
 /// Returns whether a value says anything: not null, not an empty text, list or object. Providers differ in the types that
@@ -109,36 +130,44 @@ impl StreamReader for Reader {
                 Event::Failed(ProviderFault::CutStream.into())
             };
         }
+        let garbage = Event::Failed(ProviderFault::Garbage.into());
         let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data) else {
-            return Event::Failed(ProviderFault::Garbage.into());
+            return garbage;
         };
         if let Some(error) = &chunk.error {
             return Event::Failed(class_of(error));
         }
-        // The last one counts.
-        if let Some(usage) = chunk.usage {
-            let input = (usage.prompt_tokens, usage.prompt_tokens_details);
-            self.seen.usage = Some(token_usage(
-                input,
-                (usage.completion_tokens, usage.completion_tokens_details),
-            ));
-        }
+        let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;
-        let mut is_reworded = false;
-        for choice in chunk.choices.unwrap_or_default() {
-            content |= choice.delta.is_some_and(|delta| self.take(&delta));
+        for (place, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
+            let delta = choice.delta.unwrap_or_default();
+            let says_more = [choice.text, delta.text].into_iter().any(says_anything);
+            // One answer was asked for.
+            if says_more || (place > 0 && delta.says_anything()) {
+                return garbage;
+            }
+            match self.take(&delta) {
+                Ok(Taken { says, is_plain }) => {
+                    content |= says;
+                    is_changed |= !is_plain;
+                }
+                Err(Unreadable) => return garbage,
+            }
+            if choice.message.is_some_and(|message| self.lacks(message)) {
+                return garbage;
+            }
             let Some(reason) = choice.finish_reason.filter(|reason| says_anything(Some(reason))) else {
                 continue;
             };
             (self.stopped, content) = (true, true);
+            self.seen.progress(1);
             self.seen
                 .stray_calls
                 .extend(std::mem::take(&mut self.stray).into_values());
-            is_reworded |= self.told(reason).is_some();
+            is_changed |= self.told(reason).is_some();
         }
-        if is_reworded {
-            self.rewritten = self.reworded(data);
-            return Event::Reworded;
+        if is_changed {
+            self.rewritten = Some(self.reworded(data));
         }
         if content { Event::Content } else { Event::Start }
     }
@@ -147,8 +176,13 @@ impl StreamReader for Reader {
         &mut self.seen
     }
 
-    fn rewritten(&mut self) -> String {
-        std::mem::take(&mut self.rewritten)
+    fn rewritten(&mut self) -> Option<String> {
+        self.rewritten.take()
+    }
+
+    fn broke_off(&mut self) {
+        let calls = std::mem::take(&mut self.stray).into_values();
+        self.seen.stray_calls.extend(calls.filter(is_whole));
     }
 
     fn healed_end(&self) -> Option<String> {
@@ -185,7 +219,23 @@ impl Reader {
         }
     }
 
-    /// The chunk with reasons of a stop that every runtime knows.
+    /// Takes the counts over, of which the last ones count. Returns whether they are written in another way than runtimes read.
+    fn count(&mut self, usage: &RawValue) -> bool {
+        let Ok(mut usage) = serde_json::from_str::<Value>(usage.get()) else {
+            return true;
+        };
+        let (input, output) = (count(&usage["prompt_tokens"]), count(&usage["completion_tokens"]));
+        if input.is_some() || output.is_some() {
+            self.seen.usage = Some(token_usage(
+                (input, &usage["prompt_tokens_details"]),
+                (output, &usage["completion_tokens_details"]),
+            ));
+            (self.seen.counted.prompt, self.seen.counted.answer) = (input.is_some(), output.is_some());
+        }
+        write_plainly(&mut usage, &[])
+    }
+
+    /// The chunk as every runtime reads it: with reasons of a stop that it knows, texts that are strings, and plain counts.
     fn reworded(&self, data: &[u8]) -> String {
         let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
         for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
@@ -196,35 +246,125 @@ impl Reader {
             if let Some(told) = reason.and_then(|reason| self.told(&reason)) {
                 choice["finish_reason"] = json!(told);
             }
+            if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
+                if let Some(content) = delta.get_mut("content").filter(|content| !content.is_null())
+                    && let Some(text) = written(content).map(|text| text.text.into_owned())
+                {
+                    *content = json!(text);
+                }
+                for name in ["reasoning_content", "reasoning"] {
+                    if delta
+                        .get(name)
+                        .is_some_and(|thought| !thought.is_string() && !thought.is_null())
+                    {
+                        delta.shift_remove(name);
+                    }
+                }
+                for call in delta
+                    .get_mut("tool_calls")
+                    .and_then(Value::as_array_mut)
+                    .into_iter()
+                    .flatten()
+                {
+                    if let Some(arguments) = call
+                        .pointer_mut("/function/arguments")
+                        .filter(|value| value.is_object())
+                    {
+                        *arguments = json!(arguments.to_string());
+                    }
+                }
+            }
+        }
+        if let Some(usage) = chunk.get_mut("usage").filter(|usage| !usage.is_null()) {
+            write_plainly(usage, &[]);
+            if usage.as_object().is_some_and(serde_json::Map::is_empty) {
+                *usage = Value::Null;
+            }
         }
         format!("data: {chunk}\n\n")
     }
 
-    /// Takes a delta and returns whether it says anything.
-    fn take(&mut self, delta: &Delta<'_>) -> bool {
-        let calls = delta.tool_calls.as_ref().and_then(Value::as_array);
-        for call in calls.into_iter().flatten() {
-            let index = call["index"].as_u64().unwrap_or_default();
-            let piece = call["function"]["arguments"].as_str().unwrap_or_default();
-            if let Some(stray) = stray_call(call["function"]["name"].as_str().unwrap_or_default()) {
-                self.stray.entry(index).or_insert(stray);
-            }
-            if let Some(stray) = self.stray.get_mut(&index) {
-                grow(stray, piece);
-            }
-            self.calls.entry(index).or_default().push(piece);
-            if self.text == Text::Last {
-                self.text = Text::BeforeCall;
-            }
+    /// Takes a delta and returns whether it says anything, and whether runtimes read it as it is.
+    fn take(&mut self, delta: &Delta<'_>) -> Result<Taken, Unreadable> {
+        let calls = match &delta.tool_calls {
+            None | Some(Value::Null) => &[][..],
+            Some(Value::Array(calls)) => calls,
+            Some(_) => return Err(Unreadable),
+        };
+        let mut is_plain = true;
+        for call in calls {
+            is_plain &= self.take_call(call)?;
         }
         let has_content = says_anything(delta.content);
-        if has_content {
+        if let Some(content) = delta.content.filter(|_| has_content) {
+            is_plain &= self.take_content(content)?;
+        }
+        let mut thinks = false;
+        for thought in [delta.reasoning_content, delta.reasoning] {
+            if let Some(thought) = thought.filter(|thought| says_anything(Some(thought))) {
+                thinks = true;
+                is_plain &= thought.get().starts_with('"');
+                self.seen.progress(thought.get().len().saturating_sub(2));
+            }
+        }
+        self.refused |= says_anything(delta.refusal);
+        self.seen.progress(
+            delta
+                .refusal
+                .filter(|refusal| says_anything(Some(refusal)))
+                .map_or(0, |refusal| refusal.get().len()),
+        );
+        Ok(Taken {
+            says: !calls.is_empty() || has_content || thinks || says_anything(delta.refusal),
+            is_plain,
+        })
+    }
+
+    /// Returns whether a whole message has more text than was streamed: runtimes read what is streamed alone.
+    fn lacks(&self, message: &RawValue) -> bool {
+        let message: Value = serde_json::from_str(message.get()).unwrap_or_default();
+        written(&message["content"]).is_none_or(|whole| !self.seen.has_all_of(&whole.text))
+    }
+
+    fn take_call(&mut self, call: &Value) -> Result<bool, Unreadable> {
+        let index = call["index"].as_u64().unwrap_or_default();
+        let (name, arguments) = (&call["function"]["name"], &call["function"]["arguments"]);
+        let piece = match arguments {
+            Value::Null => Cow::Borrowed(""),
+            Value::String(piece) => Cow::Borrowed(piece.as_str()),
+            // The arguments at once.
+            Value::Object(_) => Cow::Owned(arguments.to_string()),
+            _ => return Err(Unreadable),
+        };
+        let name = match name {
+            Value::Null => "",
+            Value::String(name) => name,
+            _ => return Err(Unreadable),
+        };
+        self.seen.progress(name.len() + piece.len());
+        if let Some(stray) = stray_call(name) {
+            self.stray.entry(index).or_insert(stray);
+        }
+        if let Some(stray) = self.stray.get_mut(&index) {
+            grow(stray, &piece);
+        }
+        self.calls.entry(index).or_default().push(&piece);
+        if self.text == Text::Last {
+            self.text = Text::BeforeCall;
+        }
+        Ok(!arguments.is_object())
+    }
+
+    fn take_content(&mut self, content: &RawValue) -> Result<bool, Unreadable> {
+        let content: Value = serde_json::from_str(content.get()).map_err(|_| Unreadable)?;
+        let content = written(&content).ok_or(Unreadable)?;
+        if !content.text.is_empty() {
             self.text = Text::Last;
         }
-        let calls = calls.is_some_and(|calls| !calls.is_empty());
-        self.refused |= says_anything(delta.refusal);
-        let others = [delta.reasoning_content, delta.reasoning, delta.refusal];
-        calls || has_content || others.into_iter().any(says_anything)
+        self.seen.text(&content.text);
+        self.seen.progress(content.thought);
+        self.refused |= content.refuses;
+        Ok(content.is_plain)
     }
 }
 

@@ -1,16 +1,21 @@
 //! `OpenAI` Responses: reading the stream.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
+use std::{collections::BTreeMap, fmt::Write};
 
-use conclave_resilience::classify::ProviderFault;
-use serde::Deserialize;
+use conclave_engine::ports::StrayCall;
+use conclave_resilience::classify::{FailureClass, ProviderFault};
 use serde_json::{Value, json};
 
 use super::{
-    Event, Seen, StreamReader, grow,
-    openai::{InputDetails, OutputDetails, class_of, token_usage},
-    stray_call,
+    Event, Seen, StreamReader,
+    counts::{count, write_plainly},
+    openai::{class_of, token_usage},
+    seen::{dense_len, grow, is_whole, stray_call},
+    words::{brings_words, has_words, written},
 };
+
+/// The meaning of data that is not an event of the format.
+const GARBAGE: Event = Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
 
 /// Reads one answer.
 #[derive(Debug, Default)]
@@ -25,12 +30,20 @@ pub(super) struct Reader {
     message_is_incomplete: bool,
     /// The model has refused, in a part of its own.
     refused: bool,
+    /// Length of the text that was streamed of items that were not added, without white space.
+    said_elsewhere: usize,
+    /// The frames that go in the place of the last one.
+    rewritten: Option<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Open {
     id: String,
     is_message: bool,
+    /// Length of the text that was streamed of it, without white space.
+    said: usize,
+    /// The call, if no reviewer has its tool.
+    stray: Option<StrayCall>,
 }
 
 /// The end of the response, as far as it was reported.
@@ -41,76 +54,22 @@ enum Stopped {
     Refused,
 }
 
-#[derive(Deserialize)]
-struct Incoming<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    output_index: Option<u64>,
-    #[serde(borrow)]
-    item: Option<Item<'a>>,
-    response: Option<Response>,
-    error: Option<Value>,
-    code: Option<Value>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    /// A piece of a text, or of a refusal.
-    #[serde(default)]
-    delta: Value,
-    /// A whole refusal.
-    #[serde(default)]
-    refusal: Value,
-    #[serde(default)]
-    part: Value,
-}
-
-#[derive(Deserialize)]
-struct Item<'a> {
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    encrypted_content: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    status: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    arguments: Option<Cow<'a, str>>,
-    #[serde(default)]
-    content: Value,
-}
-
-impl Incoming<'_> {
-    /// Returns whether this holds words of a refusal.
-    fn refuses(&self) -> bool {
-        let says = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-        let is_refusal = |part: &Value| part["type"] == "refusal" && says(&part["refusal"]);
-        let of_item = || {
-            self.item
-                .iter()
-                .filter_map(|item| item.content.as_array())
-                .flatten()
-                .any(is_refusal)
-        };
-        let is_told = self.kind.starts_with("response.refusal.") && (says(&self.delta) || says(&self.refusal));
-        is_told || is_refusal(&self.part) || of_item()
-    }
-}
-
-#[derive(Deserialize)]
-struct Response {
-    status: Option<String>,
-    usage: Option<Usage>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Usage {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    input_tokens_details: Option<InputDetails>,
-    output_tokens_details: Option<OutputDetails>,
+/// Returns whether an event holds words of a refusal.
+fn refuses(event: &Value) -> bool {
+    let says = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let is_refusal = |part: &Value| part["type"] == "refusal" && says(&part["refusal"]);
+    let of_item = || {
+        event["item"]["content"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(is_refusal)
+    };
+    let is_told = event["type"]
+        .as_str()
+        .is_some_and(|kind| kind.starts_with("response.refusal."))
+        && (says(&event["delta"]) || says(&event["refusal"]));
+    is_told || is_refusal(&event["part"]) || of_item()
 }
 
 impl StreamReader for Reader {
@@ -119,81 +78,25 @@ impl StreamReader for Reader {
         if data.trim_ascii() == b"[DONE]" {
             return Event::Start;
         }
-        let Ok(incoming) = serde_json::from_slice::<Incoming<'_>>(data) else {
-            return Event::Failed(ProviderFault::Garbage.into());
-        };
-        let place = incoming.output_index.unwrap_or_default();
-        self.refused |= incoming.refuses();
-        match incoming.kind.as_ref() {
-            "response.created" | "response.in_progress" | "response.queued" => Event::Start,
-            "response.output_item.added" => {
-                if let Some(item) = incoming.item {
-                    let open = Open {
-                        id: item.id.unwrap_or_default().into_owned(),
-                        is_message: item.kind == "message",
-                    };
-                    self.open.insert(place, open);
-                }
-                Event::Content
-            }
-            "response.output_item.done" => {
-                self.open.remove(&place);
-                if let Some(item) = incoming.item {
-                    if item.kind == "function_call" {
-                        self.calls += 1;
-                        let mut stray = stray_call(&item.name.unwrap_or_default());
-                        if let Some(stray) = &mut stray {
-                            grow(stray, &item.arguments.unwrap_or_default());
-                        }
-                        self.seen.stray_calls.extend(stray);
-                    }
-                    if item.kind == "message" {
-                        self.message_is_incomplete = item.status.is_some_and(|status| status != "completed");
-                    }
-                    self.seen.signatures.extend(item.encrypted_content.map(Cow::into_owned));
-                }
-                Event::Content
-            }
-            "response.output_text.delta" => {
-                self.has_text = true;
-                Event::Content
-            }
-            "response.completed" => {
-                let status = incoming
-                    .response
-                    .as_ref()
-                    .and_then(|response| response.status.as_deref());
-                // The event says one thing and what is in it another one: the answer is whole where nothing denies it.
-                if self.message_is_incomplete || status.is_some_and(|status| status != "completed") {
-                    self.stop(Stopped::Incomplete, incoming.response.as_ref());
-                    return Event::Unusual;
-                }
-                if self.refused {
-                    self.stop(Stopped::Refused, incoming.response.as_ref());
-                    return Event::Unusual;
-                }
-                self.stop(Stopped::Completed, incoming.response.as_ref())
-            }
-            "response.incomplete" => self.stop(Stopped::Incomplete, incoming.response.as_ref()),
-            "response.failed" => {
-                self.count(incoming.response.as_ref());
-                let error = incoming.response.and_then(|response| response.error);
-                Event::Failed(class_of(&error.unwrap_or_default()))
-            }
-            "error" => {
-                let flat = || json!({"code": incoming.code, "message": incoming.message});
-                Event::Failed(class_of(&incoming.error.unwrap_or_else(flat)))
-            }
-            kind if is_content(kind) => Event::Content,
-            _ => {
-                self.seen.unknown_events += 1;
-                Event::Start
-            }
+        match serde_json::from_slice::<Value>(data) {
+            Ok(event) if event["type"].is_string() => self.read_event(event),
+            _ => GARBAGE,
         }
     }
 
     fn seen(&mut self) -> &mut Seen {
         &mut self.seen
+    }
+
+    fn rewritten(&mut self) -> Option<String> {
+        self.rewritten.take()
+    }
+
+    fn broke_off(&mut self) {
+        let calls = std::mem::take(&mut self.open)
+            .into_values()
+            .filter_map(|open| open.stray);
+        self.seen.stray_calls.extend(calls.filter(is_whole));
     }
 
     fn healed_end(&self) -> Option<String> {
@@ -225,9 +128,180 @@ impl StreamReader for Reader {
 }
 
 impl Reader {
+    fn read_event(&mut self, mut event: Value) -> Event {
+        let place = event["output_index"].as_u64().unwrap_or_default();
+        self.refused |= refuses(&event);
+        match event["type"].as_str().unwrap_or_default() {
+            "response.created" | "response.in_progress" | "response.queued" => Event::Start,
+            "response.output_item.added" => self.add_item(place, &event["item"]),
+            "response.output_item.done" => self.end_item(place, event),
+            "response.output_text.delta" => {
+                let Some(text) = written(&event["delta"]) else {
+                    return GARBAGE;
+                };
+                let (text, is_plain) = (text.text.into_owned(), text.is_plain);
+                self.has_text = true;
+                self.seen.text(&text);
+                *self.said_of(&event, place) += dense_len(&text);
+                if !is_plain {
+                    event["delta"] = json!(text);
+                    self.rewritten = Some(frame(&event));
+                }
+                Event::Content
+            }
+            "response.function_call_arguments.delta" => {
+                let Some(piece) = event["delta"].as_str() else {
+                    return GARBAGE;
+                };
+                self.seen.progress(piece.len());
+                if let Some(stray) = self.open.get_mut(&place).and_then(|open| open.stray.as_mut()) {
+                    grow(stray, piece);
+                }
+                Event::Content
+            }
+            "response.content_part.added" | "response.content_part.done" if written(&event["part"]).is_none() => {
+                GARBAGE
+            }
+            "response.completed" => self.complete(&event["response"]),
+            "response.incomplete" => self.stop(Stopped::Incomplete, &event["response"]),
+            "response.failed" => {
+                self.count(&event["response"]);
+                Event::Failed(class_of(&event["response"]["error"]))
+            }
+            "error" => {
+                let flat = || json!({"code": event["code"], "message": event["message"]});
+                let error = Some(&event["error"]).filter(|error| !error.is_null()).cloned();
+                Event::Failed(class_of(&error.unwrap_or_else(flat)))
+            }
+            kind if is_content(kind) => {
+                // What is done repeats what came before.
+                if kind.ends_with(".delta") {
+                    self.seen.progress(event["delta"].as_str().map_or(0, str::len));
+                }
+                Event::Content
+            }
+            _ if brings_words(&event) => GARBAGE,
+            _ => {
+                self.seen.unknown_events += 1;
+                Event::Start
+            }
+        }
+    }
+
+    /// The length of the text so far of the item that an event belongs to. Some endpoints leave out either its id or its place.
+    fn said_of(&mut self, event: &Value, place: u64) -> &mut usize {
+        let id = event["item_id"].as_str().unwrap_or_default();
+        let open = self.open.iter_mut().find(
+            |(index, open)| {
+                if id.is_empty() { **index == place } else { open.id == id }
+            },
+        );
+        open.map_or(&mut self.said_elsewhere, |(_, open)| &mut open.said)
+    }
+
+    fn add_item(&mut self, place: u64, item: &Value) -> Event {
+        if !item.is_object() {
+            return Event::Content;
+        }
+        let text = |name: &str| item[name].as_str().unwrap_or_default();
+        let is_message = text("type") == "message";
+        if is_message {
+            self.seen.begin_text();
+        }
+        self.seen.progress(text("name").len());
+        let open = Open {
+            id: text("id").to_owned(),
+            is_message,
+            said: 0,
+            stray: stray_call(text("name")).filter(|_| text("type") == "function_call"),
+        };
+        self.open.insert(place, open);
+        Event::Content
+    }
+
+    fn end_item(&mut self, place: u64, mut event: Value) -> Event {
+        let open = self.open.remove(&place);
+        let was_added = open.is_some();
+        let said = open.map_or(0, |open| open.said);
+        let said = said + std::mem::take(&mut self.said_elsewhere);
+        let item = &mut event["item"];
+        match item["type"].as_str().unwrap_or_default() {
+            "function_call" => {
+                let arguments = match &item["arguments"] {
+                    Value::Null => String::new(),
+                    Value::String(arguments) => arguments.clone(),
+                    // The arguments as an object.
+                    arguments @ Value::Object(_) => {
+                        let arguments = arguments.to_string();
+                        item["arguments"] = json!(arguments);
+                        self.rewritten = Some(frame(&event));
+                        arguments
+                    }
+                    _ => return GARBAGE,
+                };
+                self.calls += 1;
+                self.seen.progress(arguments.len());
+                let mut stray = stray_call(event["item"]["name"].as_str().unwrap_or_default());
+                if let Some(stray) = &mut stray {
+                    grow(stray, &arguments);
+                }
+                self.seen.stray_calls.extend(stray);
+            }
+            "message" => {
+                let Some(whole) = written(&item["content"]).map(|whole| whole.text.into_owned()) else {
+                    return GARBAGE;
+                };
+                self.message_is_incomplete = item["status"].as_str().is_some_and(|status| status != "completed");
+                let length = dense_len(&whole);
+                if said == 0 && length > 0 {
+                    self.has_text = true;
+                    self.seen.begin_text();
+                    self.seen.text(&whole);
+                    self.rewritten = Some(streamed(place, &event, &whole, was_added));
+                } else if length > said {
+                    // A piece of it is missing.
+                    return GARBAGE;
+                }
+            }
+            "reasoning" => {}
+            _ if has_words(item) => return GARBAGE,
+            _ => {}
+        }
+        let signature = event["item"]["encrypted_content"].as_str().map(str::to_owned);
+        self.seen.progress(signature.as_ref().map_or(0, String::len));
+        self.seen.signatures.extend(signature);
+        Event::Content
+    }
+
+    fn complete(&mut self, response: &Value) -> Event {
+        let messages = response["output"].as_array().into_iter().flatten();
+        let messages = messages.filter(|item| item["type"] == "message");
+        let mut all = String::new();
+        for message in messages {
+            let Some(text) = written(&message["content"]) else {
+                return GARBAGE;
+            };
+            all.push_str(&text.text);
+        }
+        if !self.seen.has_all_of(&all) {
+            return GARBAGE;
+        }
+        let status = &response["status"];
+        // The event says one thing and what is in it another one: the answer is whole where nothing denies it.
+        if self.message_is_incomplete || !(status.is_null() || status == "completed") {
+            self.stop(Stopped::Incomplete, response);
+            return Event::Unusual;
+        }
+        if self.refused {
+            self.stop(Stopped::Refused, response);
+            return Event::Unusual;
+        }
+        self.stop(Stopped::Completed, response)
+    }
+
     /// The end of the response. Without the counts of tokens `OpenCode` would take it for a cut stream and ask again,
     /// for ever.
-    fn stop(&mut self, stopped: Stopped, response: Option<&Response>) -> Event {
+    fn stop(&mut self, stopped: Stopped, response: &Value) -> Event {
         self.stopped = Some(stopped);
         if self.count(response) {
             Event::Terminal
@@ -236,15 +310,42 @@ impl Reader {
         }
     }
 
-    /// Takes the counts over and returns whether they are there.
-    fn count(&mut self, response: Option<&Response>) -> bool {
-        let Some(usage) = response.and_then(|response| response.usage.as_ref()) else {
-            return false;
-        };
-        let input = (usage.input_tokens, usage.input_tokens_details);
-        self.seen.usage = Some(token_usage(input, (usage.output_tokens, usage.output_tokens_details)));
-        usage.input_tokens.is_some() && usage.output_tokens.is_some()
+    /// Takes the counts over and returns whether they are there, as every runtime reads them.
+    fn count(&mut self, response: &Value) -> bool {
+        let usage = &response["usage"];
+        let (input, output) = (count(&usage["input_tokens"]), count(&usage["output_tokens"]));
+        if input.is_some() || output.is_some() {
+            self.seen.usage = Some(token_usage(
+                (input, &usage["input_tokens_details"]),
+                (output, &usage["output_tokens_details"]),
+            ));
+            (self.seen.counted.prompt, self.seen.counted.answer) = (input.is_some(), output.is_some());
+        }
+        !write_plainly(&mut usage.clone(), &["input_tokens", "output_tokens"])
     }
+}
+
+/// The end of a message whose text comes with it, with the text in front as a piece: runtimes read the pieces alone.
+fn streamed(place: u64, done: &Value, text: &str, was_added: bool) -> String {
+    let id = &done["item"]["id"];
+    let mut frames = String::new();
+    if !was_added {
+        frames.push_str(&frame(
+            &json!({"type": "response.output_item.added", "output_index": place,
+            "item": {"id": id, "type": "message", "status": "in_progress", "role": "assistant", "content": []}}),
+        ));
+    }
+    frames.push_str(&frame(
+        &json!({"type": "response.output_text.delta", "item_id": id, "output_index": place,
+        "content_index": 0, "delta": text}),
+    ));
+    frames + &frame(done)
+}
+
+/// The frame of an event.
+fn frame(event: &Value) -> String {
+    let kind = event["type"].as_str().unwrap_or_default();
+    format!("event: {kind}\ndata: {event}\n\n")
 }
 
 /// Returns whether a kind of event carries a part of the answer.

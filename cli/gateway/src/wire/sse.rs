@@ -5,12 +5,15 @@
 
 use std::borrow::Cow;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use memchr::memchr2;
 
 /// Maximum length of a frame. The longest real ones carry a tool call's argument piece or an encrypted reasoning
 /// block, far below this; without a limit an endless line would be endless memory.
 const MAX_FRAME: usize = 4 * 1024 * 1024;
+
+/// The mark of the byte order that may stand in front of a stream.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A frame grew beyond every sensible length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +75,7 @@ pub(crate) struct FrameParser {
     line_is_empty: bool,
     after_carriage_return: bool,
     blank_line_seen: bool,
+    begun: bool,
 }
 
 impl FrameParser {
@@ -83,6 +87,7 @@ impl FrameParser {
             line_is_empty: true,
             after_carriage_return: false,
             blank_line_seen: false,
+            begun: false,
         }
     }
 
@@ -99,7 +104,6 @@ impl FrameParser {
     }
 
     /// Length of what is held of a frame that is not whole yet.
-    #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.buffer.len()
     }
@@ -151,7 +155,11 @@ impl FrameParser {
     }
 
     fn take(&mut self) -> Frame {
-        let raw = self.buffer.split_to(self.scanned);
+        let mut raw = self.buffer.split_to(self.scanned);
+        // A mark of the byte order is not part of the stream's first line.
+        if !std::mem::replace(&mut self.begun, true) && raw.starts_with(BYTE_ORDER_MARK) {
+            raw.advance(BYTE_ORDER_MARK.len());
+        }
         self.scanned = 0;
         self.line_is_empty = true;
         self.after_carriage_return = false;

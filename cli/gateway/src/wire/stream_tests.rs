@@ -1,4 +1,5 @@
 use conclave_resilience::classify::ProviderFault;
+use conclave_shared::pricing::TokenUsage;
 
 use super::*;
 use test_case_data::{ANTHROPIC, CHAT, RESPONSES};
@@ -268,8 +269,8 @@ fn an_answer_that_does_not_say_that_it_is_whole_ends_as_one_at_its_limit() {
         (Wire::OpenAiChat, chat_stop("\"eos\""), "\"finish_reason\":\"stop\""),
     ] {
         let mut reader = wire.reader();
-        assert_eq!(read(&mut reader, &frame), Event::Reworded, "{frame}");
-        let rewritten = reader.rewritten();
+        assert_eq!(read(&mut reader, &frame), Event::Content, "{frame}");
+        let rewritten = reader.rewritten().expect("it is said in another way");
         assert!(
             rewritten.contains(told) && rewritten.contains("kept"),
             "{frame} became {rewritten}"
@@ -286,7 +287,9 @@ fn an_answer_that_does_not_say_that_it_is_whole_ends_as_one_at_its_limit() {
         (Wire::OpenAiChat, chat_stop("null")),
         (Wire::OpenAiChat, chat_stop("\"\"")),
     ] {
-        assert_eq!(read(&mut wire.reader(), &frame), Event::Content, "{frame}");
+        let mut reader = wire.reader();
+        assert_eq!(read(&mut reader, &frame), Event::Content, "{frame}");
+        assert_eq!(reader.rewritten(), None, "{frame}");
     }
 }
 
@@ -360,8 +363,9 @@ fn a_refusal_beside_an_answer_ends_it_as_a_filter_does() {
         &mut chat,
         r#"{"choices":[{"index":0,"delta":{"refusal":"I can't."},"finish_reason":null}]}"#,
     );
-    assert_eq!(read(&mut chat, &chat_stop("\"stop\"")), Event::Reworded);
-    assert!(chat.rewritten().contains("\"finish_reason\":\"content_filter\""));
+    assert_eq!(read(&mut chat, &chat_stop("\"stop\"")), Event::Content);
+    let rewritten = chat.rewritten().expect("it is said in another way");
+    assert!(rewritten.contains("\"finish_reason\":\"content_filter\""));
     let completed = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":1,"output_tokens":9}}}"#;
     for refusal in [
         r#"{"type":"response.refusal.delta","output_index":0,"delta":"I can't."}"#,

@@ -6,6 +6,7 @@ use conclave_engine::ports::UsageLedger;
 use conclave_gateway::GatewayEvent;
 use conclave_scripted_provider::{Fault, Position};
 use conclave_shared::pricing;
+use serde_json::json;
 
 use crate::rig::{FORMATS, LLAMA, OPUS_NEW, SOL, model, rig, rig_with, session};
 
@@ -89,8 +90,36 @@ async fn an_answer_that_broke_off_uncounted_is_told() {
             model: model(name),
             answers: 1,
         };
+        assert!(rig.gateway.events().contains(&uncounted), "{name}");
+        let booked = rig.booked(name).unwrap();
+        assert_eq!(booked.uncounted, 1, "{name}");
         // Anthropic tells the prompt's tokens first.
-        assert_eq!(rig.gateway.events().contains(&uncounted), name != OPUS_NEW, "{name}");
+        assert_eq!(booked.tokens.prompt() > 0, name == OPUS_NEW, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_budget_holds_where_the_provider_does_not_count() {
+    for name in FORMATS {
+        for usage in [
+            None,
+            Some(json!(null)),
+            Some(json!("a lot")),
+            Some(json!({"input_tokens": -1, "prompt_tokens": 1e30})),
+        ] {
+            let rig = rig_with(|config| config.budget.run_tokens = Some(500)).await;
+            rig.provider.inject(Fault::field("usage", usage.clone()));
+            assert!(rig.ask(name, &"word ".repeat(400)).await.is_whole(), "{name} {usage:?}");
+            let booked = rig.booked(name).unwrap();
+            assert_eq!((booked.uncounted, booked.tokens.total()), (1, 0), "{name} {usage:?}");
+            let uncounted = GatewayEvent::Uncounted {
+                model: model(name),
+                answers: 1,
+            };
+            assert!(rig.gateway.events().contains(&uncounted), "{name} {usage:?}");
+            let outcome = rig.ask(name, "y").await;
+            assert_eq!(outcome.message(), "conclave: run budget spent", "{name} {usage:?}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{GatewayEvent, Rejection};
+use conclave_resilience::classify::{FailureClass, ProviderFault};
 use conclave_scripted_provider::{Answer, Fault, Position};
 use serde_json::json;
 
@@ -182,5 +183,114 @@ async fn an_answer_that_stalls_is_cut() {
         let outcome = rig.ask(name, "x").await;
         assert!(outcome.broken, "{name}: {outcome:?}");
         assert!(!outcome.body.contains(TEXT));
+    }
+}
+
+#[tokio::test]
+async fn the_text_of_an_answer_that_breaks_off_is_kept_beside_its_session() {
+    for name in FORMATS {
+        for (number, fault) in BREAKS.iter().enumerate() {
+            let rig = rig().await;
+            rig.provider.set("unknown", 1, Answer::text(TEXT));
+            assert!(rig.ask(name, "x").await.is_whole());
+            assert_eq!(
+                rig.gateway.broken_answers(&session("ses_a")),
+                [""; 0],
+                "{name} {number}"
+            );
+            for _ in 0..2 {
+                rig.provider.inject(fault().at(Position::MidContent).times(1));
+                assert!(rig.ask(name, "x").await.broken, "{name} {number}");
+            }
+            let kept = rig.gateway.broken_answers(&session("ses_a"));
+            assert_eq!(kept.len(), 1, "{name} {number}: {kept:?}, each once");
+            assert!(
+                !kept[0].is_empty() && TEXT.starts_with(&kept[0]),
+                "{name} {number}: {kept:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn signs_of_life_are_no_progress() {
+    for name in FORMATS {
+        let rig = rig_with(|config| config.limits.idle = std::time::Duration::from_millis(150)).await;
+        rig.provider.inject(Fault::pings().times(1));
+        let outcome = rig.ask(name, "x").await;
+        assert!(outcome.broken, "{name}: {outcome:?}");
+        let stalled = |event: &GatewayEvent| {
+            let reason = FailureClass::from(ProviderFault::Stalled);
+            matches!(event, GatewayEvent::StreamCut { reason: told, .. } if *told == reason)
+        };
+        assert!(
+            rig.gateway.events().iter().any(stalled),
+            "{name}: {:?}",
+            rig.gateway.events()
+        );
+
+        // Before its first content the gateway asks again by itself.
+        rig.provider.inject(Fault::pings().at(Position::AfterStart).times(1));
+        assert!(rig.ask(name, "y").await.is_whole(), "{name}");
+        let asked_again = |event: &GatewayEvent| {
+            matches!(
+                event,
+                GatewayEvent::Retried {
+                    fault: ProviderFault::Stalled,
+                    ..
+                }
+            )
+        };
+        assert!(
+            rig.gateway.events().iter().any(asked_again),
+            "{name}: {:?}",
+            rig.gateway.events()
+        );
+    }
+}
+
+#[tokio::test]
+async fn half_characters_are_replaced_and_every_runtime_reads_the_same() {
+    for name in FORMATS {
+        for (put, expected) in [
+            (&b"\xff"[..], "\u{fffd}"),
+            (b"\xe2\x82", "\u{fffd}"),
+            (b"\\ud800", "\\ufffd"),
+            (b"\\ude00", "\\ufffd"),
+            (b"\\ud83d\\ude00", "\\ud83d\\ude00"),
+        ] {
+            let rig = rig().await;
+            rig.provider.set("unknown", 1, Answer::text("@"));
+            rig.provider.inject(Fault::bytes("@", put));
+            let outcome = rig.ask(name, "x").await;
+            assert!(outcome.is_whole(), "{name} {put:?}: {outcome:?}");
+            assert!(outcome.body.contains(expected), "{name} {put:?}: {}", outcome.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_text_in_a_form_that_nobody_knows_is_asked_for_again() {
+    for (name, field) in [(OPUS_NEW, "delta"), (LLAMA, "content"), (SOL, "delta")] {
+        let rig = rig().await;
+        rig.provider.set("unknown", 1, Answer::text(TEXT));
+        let odd = json!({"type": "rich_text_delta", "spans": [{"words": "a critical finding"}]});
+        rig.provider.inject(Fault::field(field, Some(odd)).times(1));
+        let outcome = rig.ask(name, "x").await;
+        // Whether the gateway or the runtime asks again depends on what came before.
+        assert!(
+            outcome.broken || outcome.body.contains("The first"),
+            "{name}: {outcome:?}"
+        );
+        let told = |event: &GatewayEvent| match event {
+            GatewayEvent::Retried { fault, .. } => *fault == ProviderFault::Garbage,
+            GatewayEvent::StreamCut { reason, .. } => *reason == ProviderFault::Garbage.into(),
+            _ => false,
+        };
+        assert!(
+            rig.gateway.events().iter().any(told),
+            "{name}: {:?}",
+            rig.gateway.events()
+        );
     }
 }

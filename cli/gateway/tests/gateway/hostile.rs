@@ -143,6 +143,8 @@ async fn is_garbage(respond: impl Fn() -> Response<Body> + Send + Sync + 'static
         (400, Rejection::NoHealthyModel.marker())
     );
     assert_eq!(raw.seen().len(), 3);
+    let kept = gateway.broken_answers(&session("ses_a"));
+    assert!(kept.is_empty() || kept == ["hello"], "{kept:?}");
     let told = gateway.events().into_iter().filter(|event| {
         let fault = match event {
             GatewayEvent::Retried { fault, .. } => *fault,

@@ -60,6 +60,8 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
             cost_usd: 0.25,
             calls: 2,
             unpriced: false,
+            uncounted: 0,
+            estimated_usd: 0.0,
         }],
         duration_ms: 5,
         findings: 1,

@@ -10,9 +10,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{ports::CoordinatorTools, session::CoordinatorMailbox};
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{
-    Programs, StartError,
+    LaunchSettings, Programs, StartError,
     v1::{
-        ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, MCP_TOKEN_VARIABLE, McpHandle, OpenCode,
+        ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, Launched, MCP_TOKEN_VARIABLE, McpHandle, OpenCode,
         OpenCodeSettings, render_config, serve_tools,
     },
 };

@@ -2,6 +2,7 @@
 
 use crate::locked;
 use crate::model::{Answer, Format, Model, ModelRequest, Stop};
+use serde_json::Value;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub enum Break {
     CleanEnd,
     /// Nothing more comes, and the connection stays.
     Stall,
+    /// Signs of life without end, and nothing of the answer: comments, pings, empty pieces.
+    Pings,
     /// Lines that are no events of any format, then a clean end.
     Garbage,
     /// The format's error frame, then a clean end.
@@ -69,6 +72,20 @@ pub enum FaultKind {
         first_byte: Duration,
         /// The speed after it; `0.0` for no limit.
         tokens_per_second: f64,
+    },
+    /// Every field of this name, wherever it is in an event, has another value, or is left out.
+    Field {
+        /// The field.
+        name: String,
+        /// Its value.
+        value: Option<Value>,
+    },
+    /// Other bytes stand in the place of a text, in every event.
+    Bytes {
+        /// The text.
+        find: String,
+        /// The bytes.
+        put: Vec<u8>,
     },
     /// The 400 of a prompt that is longer than the context window.
     ContextOverflow,
@@ -121,6 +138,23 @@ impl Fault {
     /// Silence in the middle of the content.
     pub const fn stall() -> Self {
         Self::broken(Break::Stall)
+    }
+
+    /// Signs of life and nothing else, in the middle of the content.
+    pub const fn pings() -> Self {
+        Self::broken(Break::Pings)
+    }
+
+    /// Another value in every field of this name; without one the field is left out.
+    pub fn field(name: &str, value: Option<Value>) -> Self {
+        let name = name.to_owned();
+        Self::new(FaultKind::Field { name, value })
+    }
+
+    /// Other bytes in the place of a text.
+    pub fn bytes(find: &str, put: impl Into<Vec<u8>>) -> Self {
+        let (find, put) = (find.to_owned(), put.into());
+        Self::new(FaultKind::Bytes { find, put })
     }
 
     /// A clean end in the middle of the content.

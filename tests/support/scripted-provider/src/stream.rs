@@ -6,12 +6,16 @@ use crate::state::Tally;
 use crate::wire::{Frame, Stage, errors};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
 /// Long enough for what was written to leave before the connection is dropped.
 const FLUSH: Duration = Duration::from_millis(25);
+
+/// The time between two signs of life.
+const PAUSE: Duration = Duration::from_millis(20);
 
 const GARBAGE: &str = "data: {\"type\":\"content_blo\n\n: \u{1}\u{2}\u{fffd}\n\n<html><body>502 Bad Gateway</body></html>\n\n\
                        data: null\n\ndata: [1,2\n\n";
@@ -22,6 +26,7 @@ pub(crate) enum Step {
     Wait(Duration),
     Send(Frame),
     Raw(String),
+    Pings(&'static str),
     Stall,
     Drop,
 }
@@ -39,6 +44,10 @@ pub(crate) fn steps(format: Format, frames: Vec<Frame>, delay: Duration, fault: 
     if !first_byte.is_zero() {
         steps.push_back(Step::Wait(first_byte));
     }
+    let frames = match fault {
+        Some(fault) => frames.into_iter().map(|frame| edited(frame, fault)).collect(),
+        None => frames,
+    };
     let broken = match fault {
         Some(FaultKind::Stream { at, how }) => Some((cut_at(&frames, *at), how)),
         _ => None,
@@ -54,12 +63,63 @@ pub(crate) fn steps(format: Format, frames: Vec<Frame>, delay: Duration, fault: 
         None | Some(Break::CleanEnd) => {}
         Some(Break::Drop) => steps.extend([Step::Wait(FLUSH), Step::Drop]),
         Some(Break::Stall) => steps.push_back(Step::Stall),
+        Some(Break::Pings) => steps.push_back(Step::Pings(pings(format))),
         Some(Break::Garbage) => steps.push_back(Step::Raw(GARBAGE.to_owned())),
         Some(Break::ErrorFrame { kind, message }) => {
             steps.push_back(Step::Raw(errors::frame(format, kind, message)));
         }
     }
     steps
+}
+
+/// The frame as the fault makes it.
+fn edited(mut frame: Frame, fault: &FaultKind) -> Frame {
+    let text = || String::from_utf8_lossy(&frame.wire).into_owned();
+    match fault {
+        FaultKind::Field { name, value } => {
+            let text = text();
+            let (before, data) = text.split_once("data: ").unwrap_or_default();
+            if let Ok(mut event) = serde_json::from_str::<Value>(data) {
+                set(&mut event, name, value.as_ref());
+                frame.wire = format!("{before}data: {event}\n\n").into_bytes();
+            }
+        }
+        FaultKind::Bytes { find, put } => {
+            let text = text();
+            let parts: Vec<&[u8]> = text.split(find.as_str()).map(str::as_bytes).collect();
+            frame.wire = parts.join(put.as_slice());
+        }
+        _ => {}
+    }
+    frame
+}
+
+fn set(event: &mut Value, name: &str, value: Option<&Value>) {
+    match event {
+        Value::Array(items) => items.iter_mut().for_each(|item| set(item, name, value)),
+        Value::Object(fields) => {
+            if fields.contains_key(name) {
+                match value {
+                    Some(value) => fields.insert(name.to_owned(), value.clone()),
+                    None => fields.remove(name),
+                };
+            }
+            let others = fields.iter_mut().filter(|(other, _)| *other != name);
+            others.for_each(|(_, inner)| set(inner, name, value));
+        }
+        _ => {}
+    }
+}
+
+/// Signs of life without any content.
+fn pings(format: Format) -> &'static str {
+    match format {
+        Format::Messages => ": alive\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n",
+        Format::ChatCompletions => {
+            ": alive\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"},\"finish_reason\":null}]}\n\n"
+        }
+        Format::Responses => ": alive\n\ndata: {\"type\":\"response.in_progress\"}\n\n",
+    }
 }
 
 fn reading_time(chars: usize, tokens_per_second: f64) -> Duration {
@@ -104,6 +164,14 @@ pub(crate) fn play(steps: VecDeque<Step>, tally: Tally) -> impl Stream<Item = io
                 }
                 Step::Raw(text) => {
                     tally.begin();
+                    return Some((Ok(Bytes::from(text)), (steps, tally)));
+                }
+                Step::Pings(text) => {
+                    tokio::select! {
+                        () = tokio::time::sleep(PAUSE) => {}
+                        () = tally.closing() => return None,
+                    }
+                    steps.push_front(Step::Pings(text));
                     return Some((Ok(Bytes::from(text)), (steps, tally)));
                 }
                 Step::Stall => {

@@ -145,6 +145,8 @@ fn numbers_that_would_spoil_a_sum_are_refused() {
             cost_usd: 0.1,
             calls: 1,
             unpriced: false,
+            uncounted: 0,
+            estimated_usd: 0.0,
         }],
         models_tried: Vec::new(),
         repair_turns: 0,

@@ -67,7 +67,7 @@ pub(crate) enum Stage {
 /// One event of a stream, ready to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
-    pub(crate) wire: String,
+    pub(crate) wire: Vec<u8>,
     pub(crate) stage: Stage,
     /// The characters of output that it carries.
     pub(crate) chars: usize,
@@ -78,7 +78,7 @@ impl Frame {
     pub(crate) fn named(stage: Stage, chars: usize, data: &Value) -> Self {
         let name = data["type"].as_str().unwrap_or("message");
         Self {
-            wire: format!("event: {name}\ndata: {data}\n\n"),
+            wire: format!("event: {name}\ndata: {data}\n\n").into_bytes(),
             stage,
             chars,
         }
@@ -87,7 +87,7 @@ impl Frame {
     /// An event of data only.
     pub(crate) fn plain(stage: Stage, chars: usize, data: &str) -> Self {
         Self {
-            wire: format!("data: {data}\n\n"),
+            wire: format!("data: {data}\n\n").into_bytes(),
             stage,
             chars,
         }

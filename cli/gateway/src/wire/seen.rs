@@ -1,0 +1,109 @@
+//! The facts that a stream has brought besides the answer that it hands on.
+
+use conclave_engine::ports::{StrayCall, WORKSPACE_TOOLS, text_of_blocks};
+use conclave_shared::pricing::TokenUsage;
+
+/// Maximum length of the arguments that are kept of a stray call, in bytes.
+const MAX_STRAY: usize = 300_000;
+
+/// Maximum length of the text that is kept of an answer, in bytes: more than its token limit lets a model say.
+const MAX_TEXT: usize = 300_000;
+
+/// Which parts of the usage the provider has reported.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// The tokens of the prompt.
+    pub(crate) prompt: bool,
+    /// The tokens of the answer.
+    pub(crate) answer: bool,
+}
+
+/// The facts that a stream has brought besides the answer itself.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The tokens as far as they were reported.
+    pub(crate) usage: Option<TokenUsage>,
+    /// The parts of them that were reported.
+    pub(crate) counted: Counted,
+    /// The signatures of whole reasoning blocks. The next request will carry them, and only the model that made them can
+    /// read them.
+    pub(crate) signatures: Vec<String>,
+    /// Number of events of an unknown kind. They are passed on.
+    pub(crate) unknown_events: u64,
+    /// Whole calls of tools that no reviewer has.
+    pub(crate) stray_calls: Vec<StrayCall>,
+    /// Length of all that was written so far, in bytes: text, thinking, calls. An answer that makes no progress here has stalled,
+    /// whatever else comes.
+    pub(crate) written: u64,
+    /// Length of the text so far without white space, in bytes.
+    said: usize,
+    /// The blocks of text, as far as they are kept.
+    blocks: Vec<String>,
+    kept: usize,
+}
+
+impl Seen {
+    /// Notes a piece of the answer's text.
+    pub(super) fn text(&mut self, piece: &str) {
+        self.progress(piece.len());
+        self.said = self.said.saturating_add(dense_len(piece));
+        let whole = self.kept + piece.len() <= MAX_TEXT;
+        if !piece.is_empty() && whole {
+            self.kept += piece.len();
+            match self.blocks.last_mut() {
+                Some(block) => block.push_str(piece),
+                None => self.blocks.push(piece.to_owned()),
+            }
+        } else if !whole {
+            // What comes behind a gap would seem to follow what stands before it.
+            self.kept = MAX_TEXT;
+        }
+    }
+
+    /// Begins a new block of text.
+    pub(super) fn begin_text(&mut self) {
+        if self.blocks.last().is_some_and(|block| !block.is_empty()) {
+            self.blocks.push(String::new());
+        }
+    }
+
+    /// Notes so many bytes of something else than text: thinking, calls.
+    pub(super) fn progress(&mut self, bytes: usize) {
+        self.written = self.written.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
+    /// Returns whether a text is not longer than all that came so far, as the end of an answer repeats it.
+    pub(super) fn has_all_of(&self, text: &str) -> bool {
+        dense_len(text) <= self.said
+    }
+
+    /// The text so far, which is not kept any more.
+    pub(crate) fn take_text(&mut self) -> String {
+        text_of_blocks(std::mem::take(&mut self.blocks).iter().map(String::as_str))
+    }
+}
+
+/// Length of a text without its white space, in bytes.
+pub(super) fn dense_len(text: &str) -> usize {
+    text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count()
+}
+
+/// Returns a call without its arguments, if no reviewer has a tool of this name.
+pub(super) fn stray_call(tool: &str) -> Option<StrayCall> {
+    (!tool.is_empty() && !WORKSPACE_TOOLS.contains(&tool)).then(|| StrayCall {
+        tool: tool.to_owned(),
+        arguments: String::new(),
+    })
+}
+
+/// Adds a piece to the arguments of a stray call.
+pub(super) fn grow(call: &mut StrayCall, piece: &str) {
+    if call.arguments.len() + piece.len() <= MAX_STRAY {
+        call.arguments.push_str(piece);
+    }
+}
+
+/// Returns whether the arguments of a call are whole.
+pub(super) fn is_whole(call: &StrayCall) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok()
+}

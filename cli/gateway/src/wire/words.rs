@@ -1,0 +1,164 @@
+//! The words of an answer, in the forms in which providers write them.
+//!
+//! A piece that cannot be read is never nothing: the rest of the answer would count as all of it.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// A text, as it was written where a format has one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Written<'v> {
+    pub(super) text: Cow<'v, str>,
+    /// The format's own form, which every runtime reads.
+    pub(super) is_plain: bool,
+    /// A part of it refuses to answer.
+    pub(super) refuses: bool,
+    /// Length of the thinking among its parts, in bytes.
+    pub(super) thought: usize,
+}
+
+/// Reads a text: a string, nothing, or a list of parts of known kinds, as some compatible endpoints write it. `None` if it
+/// is something else.
+pub(super) fn written(value: &Value) -> Option<Written<'_>> {
+    let mut written = Written {
+        is_plain: matches!(value, Value::String(_) | Value::Null),
+        ..Written::default()
+    };
+    match value {
+        Value::String(text) => written.text = Cow::Borrowed(text),
+        Value::Null => {}
+        Value::Array(parts) => parts.iter().try_for_each(|part| add_part(&mut written, part))?,
+        Value::Object(_) => add_part(&mut written, value)?,
+        Value::Bool(_) | Value::Number(_) => return None,
+    }
+    Some(written)
+}
+
+fn add_part(written: &mut Written<'_>, part: &Value) -> Option<()> {
+    if let Value::String(text) = part {
+        written.text.to_mut().push_str(text);
+        return Some(());
+    }
+    match part["type"].as_str()? {
+        "text" | "output_text" => written.text.to_mut().push_str(part["text"].as_str()?),
+        "refusal" => written.refuses = true,
+        "thinking" | "reasoning" | "reasoning_text" | "summary_text" => written.thought += part.to_string().len(),
+        _ if has_words(part) => return None,
+        _ => {}
+    }
+    Some(())
+}
+
+/// Returns whether a part of an unknown kind says anything: whether there is a text in it that is not its kind or a name.
+pub(super) fn has_words(part: &Value) -> bool {
+    const NAMES: [&str; 12] = [
+        "type",
+        "id",
+        "name",
+        "role",
+        "model",
+        "status",
+        "object",
+        "phase",
+        "item_id",
+        "tool_use_id",
+        "call_id",
+        "signature",
+    ];
+    match part {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => parts.iter().any(has_words),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| !NAMES.contains(&name.as_str()) && has_words(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The text of an answer that came in one piece, in whichever format.
+pub(crate) fn text_of_body(body: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let output = body["output"].as_array().into_iter().flatten();
+    let places = [&body["content"], &body["choices"][0]["message"]["content"]];
+    let texts = places.into_iter().chain(output.map(|item| &item["content"]));
+    texts.filter_map(written).map(|written| written.text).collect()
+}
+
+/// Returns whether an event of an unknown kind brings a part of an answer. Providers add kinds of events all the time, and nearly
+/// all of them are about the answer, not of it.
+pub(super) fn brings_words(event: &Value) -> bool {
+    ["delta", "text", "content", "completion", "output_text", "message"]
+        .iter()
+        .any(|name| event.get(name).is_some_and(has_words))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_has_one_meaning_or_none() {
+        for (value, text) in [
+            (json!("a"), Some("a")),
+            (json!(null), Some("")),
+            (json!([]), Some("")),
+            (
+                json!(["a", {"type": "text", "text": "b"}, {"type": "output_text", "text": "c"}]),
+                Some("abc"),
+            ),
+            (json!({"type": "text", "text": "a"}), Some("a")),
+            (
+                json!([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "a"}]),
+                Some("a"),
+            ),
+            (json!([{"type": "end_of_part", "id": "x"}]), Some("")),
+            (json!([{"type": "rich_text", "spans": ["a"]}]), None),
+            (json!([{"type": "text", "text": ["a"]}]), None),
+            (json!([{"text": "a"}]), None),
+            (json!([["a"]]), None),
+            (json!(7), None),
+            (json!(true), None),
+            (json!({"value": "a"}), None),
+        ] {
+            assert_eq!(
+                written(&value).map(|written| written.text.into_owned()).as_deref(),
+                text,
+                "{value}"
+            );
+        }
+        assert!(written(&json!([{"type": "refusal", "refusal": "no"}])).is_some_and(|written| written.refuses));
+        assert!(written(&json!("a")).is_some_and(|written| written.is_plain));
+        assert!(written(&json!(["a"])).is_some_and(|written| !written.is_plain));
+    }
+
+    #[test]
+    fn the_text_of_a_whole_answer_is_found_in_every_format() {
+        for body in [
+            json!({"content": [{"type": "text", "text": "told"}]}),
+            json!({"choices": [{"message": {"role": "assistant", "content": "told"}}]}),
+            json!({"output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": "told"}]}]}),
+        ] {
+            assert_eq!(text_of_body(body.to_string().as_bytes()), "told", "{body}");
+        }
+        assert_eq!(text_of_body(b"<html>"), "");
+    }
+
+    #[test]
+    fn only_events_that_say_something_bring_words() {
+        for (event, expected) in [
+            (json!({"type": "x"}), false),
+            (json!({"type": "x", "usage": {"note": "of the account"}}), false),
+            (json!({"type": "x", "delta": {"type": "y", "index": 1}}), false),
+            (json!({"type": "x", "delta": "a"}), true),
+            (
+                json!({"type": "message", "content": [{"type": "text", "text": "a"}]}),
+                true,
+            ),
+        ] {
+            assert_eq!(brings_words(&event), expected, "{event}");
+        }
+    }
+}
