@@ -10,7 +10,9 @@ on_both_runtimes! {
     calls_without_end_end_and_nothing_is_approved
     ten_megabytes_of_text_end_and_nothing_is_approved
     a_stream_that_is_cut_inside_of_a_call_costs_no_finding
-    words_beside_an_empty_list_are_asked_about_once_and_a_report_among_them_never_approves
+    words_beside_an_empty_list_are_asked_about_once_and_never_approve_after_it
+    a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not
+    the_same_call_many_times_in_one_answer_costs_no_second_chance
     a_finding_over_two_blocks_of_text_is_read_whole_in_every_format
     a_refusal_beside_an_empty_list_approves_in_no_format
     a_stop_for_calls_without_one_is_asked_again_in_every_format
@@ -165,26 +167,37 @@ async fn said(format: &str, answers: Vec<Answer>) -> (Outcome, ScriptedProvider)
     (reviewed_in(format, &provider, &repository).await, provider)
 }
 
-async fn words_beside_an_empty_list_are_asked_about_once_and_a_report_among_them_never_approves() {
+async fn words_beside_an_empty_list_are_asked_about_once_and_never_approve_after_it() {
     let beside = |words: &str| Answer::text(format!("{words}\n\n{NOTHING}"));
+    let harmless =
+        "I reviewed all patches and found no security issues. The change looks good and follows existing conventions.";
+    let calm = "The token is written to the log in line 12.";
     for (first, second, verdict, repairs) in [
         ("I read src/users.py in full.", "", "approved", Value::Null),
+        (harmless, "", "approved", Value::Null),
         (
-            "After reading src/users.py, I found no issues.",
+            "Ich habe alle Dateien gelesen. Keine Befunde.",
             "",
             "approved",
             Value::Null,
         ),
+        ("Do not merge.", "", "approved", json!(["unreadable"])),
         (
-            "The query in src/users.py is parameterized.",
-            "The query in src/users.py is parameterized.",
+            "NACK",
+            "I apologize for the confusion. I have no findings.",
             "approved",
             json!(["unreadable"]),
         ),
-        ("Anyone can read all rows.", "", "approved", json!(["unreadable"])),
+        (calm, calm, "inconclusive", json!(["unreadable"])),
         (
-            "src/users.py:5 concatenates its input.",
-            "src/users.py:5 concatenates its input.",
+            "RCE!",
+            "マージしないでください。",
+            "inconclusive",
+            json!(["unreadable"]),
+        ),
+        (
+            "I'm sorry, I can't assist with that.",
+            "I'm sorry, I can't assist with that.",
             "inconclusive",
             json!(["unreadable"]),
         ),
@@ -207,7 +220,72 @@ async fn words_beside_an_empty_list_are_asked_about_once_and_a_report_among_them
                 .text();
             assert!(question.contains("which is it?"), "{question}");
         }
+        if second == calm {
+            let told = format!(
+                "it may have told a problem that is in no finding: \"{}\"",
+                calm.trim_end_matches('.')
+            );
+            let gaps = outcome.review()["coverage"]["gaps"].to_string().replace("\\\"", "\"");
+            assert!(gaps.contains(&told), "{gaps}");
+            assert!(outcome.record("review.md").contains("written to the log in line 12"));
+        }
     }
+}
+
+async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not() {
+    for (words, second, verdict, repairs) in [
+        ("Let me look at src/users.py line 5.", NOTHING, "approved", Value::Null),
+        (
+            "This is a SQL injection: the query is concatenated.",
+            NOTHING,
+            "approved",
+            json!(["unreadable"]),
+        ),
+        (
+            "Do not merge this.",
+            "NACK\n<findings></findings>",
+            "inconclusive",
+            json!(["unreadable"]),
+        ),
+    ] {
+        let (provider, repository) = (provider().await, Repository::flawed());
+        let read = Answer::call("read", json!({"filePath": "src/users.py"})).with_text(words);
+        provider.set(REVIEWER, 1, read);
+        provider.set(REVIEWER, 2, Answer::text(NOTHING));
+        provider.set(REVIEWER, 3, Answer::text(second));
+        let outcome = reviewed(&provider, &repository).await;
+        let (seen_verdict, _, seen_repairs) = seen(&outcome);
+        assert_eq!(
+            (seen_verdict.as_str(), &seen_repairs),
+            (verdict, &repairs),
+            "{words}: {}",
+            outcome.stderr
+        );
+        let asked = provider
+            .requests()
+            .iter()
+            .any(|request| request.text().contains("told beside a tool call"));
+        assert_eq!(asked, repairs != Value::Null, "{words}");
+    }
+}
+
+async fn the_same_call_many_times_in_one_answer_costs_no_second_chance() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let same = || json!({"filePath": "src/users.py"});
+    let calls = (1..40).fold(Answer::call("read", same()), |answer, _| {
+        answer.and_call("read", same())
+    });
+    provider.set(REVIEWER, 1, calls);
+    provider.set_words(REVIEWER, vec![Answer::text("Looks good to me!")]);
+    let outcome = reviewed(&provider, &repository).await.expect_code(0);
+    let (verdict, ended, repairs) = seen(&outcome);
+    assert_eq!(
+        (verdict.as_str(), ended.as_str()),
+        ("significant_concerns", "ok"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(repairs, json!(["unreadable"]));
 }
 
 async fn a_finding_over_two_blocks_of_text_is_read_whole_in_every_format() {
@@ -295,7 +373,7 @@ async fn findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for() {
         "claim": "Whoever calls this gets every row.", "evidence": "this is not in the file"});
     for format in FORMATS {
         for (arguments, verdict, repairs) in [
-            (json!({"findings": [finding]}), "approved", json!(["quotes"])),
+            (json!({"findings": [finding]}), "inconclusive", json!(["quotes"])),
             (
                 json!({"report": "CRITICAL: src/users.py:5 concatenates its input."}),
                 "inconclusive",

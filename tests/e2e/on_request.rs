@@ -14,6 +14,7 @@ on_both_runtimes! {
     a_stale_agents_md_is_shown_to_its_reviewer_and_found_by_its_own_sentence
     files_for_agents_that_their_reviewer_cannot_be_shown_are_named_where_it_is_asked
     a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion
+    a_suggestion_about_a_vague_agents_md_is_made_once_in_a_merge_request
     a_project_seats_tests_and_types_on_its_full_panel
 }
 
@@ -153,6 +154,74 @@ async fn a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion() {
         .find(|request| request.agent == "agents_md");
     let told = told.expect("it was asked").text();
     assert!(told.contains("medium | agents-md-filler | AGENTS.md:3"), "{told}");
+}
+
+async fn a_suggestion_about_a_vague_agents_md_is_made_once_in_a_merge_request() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write("AGENTS.md", "# Agents\n\nFollow best practices.\nWrite clean code.\n");
+    repository.commit("Instructions");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let steps = |name: &str| {
+        (0..110).fold(String::new(), |text, n| {
+            format!("{text}export const {name}{n} = {n};\n")
+        })
+    };
+    repository.write("src/steps.ts", &steps("step"));
+    repository.commit("Steps");
+    let pipeline = Pipeline::new(&repository).await;
+    let review = async |line: u32, claim: &str, quote: &str| {
+        let found = format!(
+            "<findings>\n<finding>\n<severity>warning</severity>\n<category>agents-md-filler</category>\n<file>AGENTS.md</file>\n\
+             <line>{line}</line>\n<claim>{claim}</claim>\n<evidence>\n{quote}\n</evidence>\n<scenario>An agent reads it -> nothing \
+             changes.</scenario>\n<checked>AGENTS.md at head.</checked>\n<confidence>0.95</confidence>\n</finding>\n</findings>"
+        );
+        provider.set_always("agents_md", Answer::text(found));
+        let outcome = pipeline
+            .job(&repository, &[])
+            .anthropic(&provider)
+            .run()
+            .await
+            .expect_code(0);
+        outcome.review()
+    };
+    let standing = |review: &Value| -> Vec<Value> {
+        let entries = review["findings"].as_array().unwrap().iter();
+        let about = entries.filter(|entry| entry["finding"]["file"] == "AGENTS.md" && entry["fate"] == "kept");
+        about.cloned().collect()
+    };
+    let threads = || {
+        let all = pipeline.gitlab.snapshot(pipeline.merge_request).threads;
+        let about = |text: &str| text.contains("AGENTS.md");
+        all.iter()
+            .filter(|thread| thread.notes.iter().any(|note| about(&note.body)))
+            .count()
+    };
+    let first = review(
+        3,
+        "This sentence tells an agent nothing about the repository.",
+        "Follow best practices.",
+    )
+    .await;
+    let [one] = &standing(&first)[..] else {
+        panic!("{first:#}")
+    };
+    assert_eq!(
+        one["finding"]["severity"], "suggestion",
+        "whatever the reviewer calls it"
+    );
+    let said = threads();
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.write("src/more.ts", &steps("more"));
+    repository.commit("More steps");
+    let project = pipeline.merge_request.project;
+    pipeline.gitlab.push(project, repository.path(), "feature");
+    // Another line and other words: it is the same suggestion.
+    let second = review(4, "An agent cannot act on a wish for cleanliness.", "Write clean code.").await;
+    let again = standing(&second);
+    let [kept] = &again[..] else { panic!("{again:#?}") };
+    assert_eq!(kept["finding"]["severity"], "suggestion");
+    assert_eq!(kept["finding"]["fingerprint"], one["finding"]["fingerprint"], "{kept:#}");
+    assert_eq!(threads(), said, "nothing is said again");
 }
 
 /// The files for agents are taken out of the workspace; the reviewer that judges them is given their text, as data.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use conclave_scripted_provider::{Answer, Fault};
+use conclave_scripted_provider::{Answer, COORDINATOR, Fault};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -24,6 +24,7 @@ use crate::support::{
 on_both_runtimes! {
     a_termination_ends_everything
     a_cancelled_job_posts_what_is_known_and_tells_the_tracker
+    a_run_that_ends_while_it_judges_counts_the_critical_that_it_has_in_hand
     a_signal_before_the_sessions_start_leaves_nothing_either
     what_a_killed_run_has_left_goes_with_the_next_one
 }
@@ -205,8 +206,9 @@ async fn a_cancelled_job_posts_what_is_known_and_tells_the_tracker() {
     tidy(home.path());
     let notes = pipeline.notes();
     assert_eq!(notes.len(), 1);
+    // Its code was checked: no judge makes it less true.
     for part in [
-        "Inconclusive",
+        "Significant concerns",
         "the run was stopped",
         "`src/users.py:2`",
         "sql-injection",
@@ -220,7 +222,30 @@ async fn a_cancelled_job_posts_what_is_known_and_tells_the_tracker() {
             !rows.is_empty()
         })
         .await;
-    assert_eq!(runs[0]["verdict"], "inconclusive", "{runs:?}");
+    assert_eq!(runs[0]["verdict"], "significant_concerns", "{runs:?}");
+}
+
+async fn a_run_that_ends_while_it_judges_counts_the_critical_that_it_has_in_hand() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    provider.inject(Fault::hang().agent(COORDINATOR));
+    let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .start();
+    let judging = async {
+        while !provider.requests().iter().any(|request| request.agent == COORDINATOR) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, judging)
+        .await
+        .expect("the judge is asked");
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ends(&mut child).await.code(), Some(143));
+    let review = std::fs::read(home.path().join("run/review.json")).unwrap();
+    let review: serde_json::Value = serde_json::from_slice(&review).unwrap();
+    assert_eq!(review["verdict"], "significant_concerns", "{review:#}");
+    assert_eq!(review["verdict_reason"], "1 critical; the run was stopped");
+    assert_eq!(review["coverage"]["gaps"][0], "the run was stopped");
 }
 
 #[tokio::test]

@@ -9,7 +9,9 @@ mod locate;
 mod matching;
 mod refutation;
 mod relation;
+mod remarks;
 mod scan;
+mod severe;
 mod tags;
 mod written;
 
@@ -20,5 +22,5 @@ pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions
 pub(crate) use fold::is_invisible;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{MAX_LINES, QuotedFile, check_refutation, too_long};
-pub use scan::{RawFinding, ScanOutcome, holds_findings, may_tell, scan, scan_once_asked, whole_findings};
+pub use scan::{RawFinding, ScanOutcome, asserted, holds_findings, may_tell, scan, whole_findings};
 pub use written::path_of;

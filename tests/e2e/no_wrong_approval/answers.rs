@@ -16,6 +16,7 @@ on_both_runtimes! {
     findings_without_room_are_not_forgotten_by_a_run_that_finds_nothing
     ordinary_writing_is_no_hidden_character
     a_critical_without_evidence_leaves_the_approval_to_a_person
+    a_critical_without_evidence_fails_a_strict_job
     an_unreadable_answer_costs_one_more_turn_and_no_more
     a_finding_that_cannot_be_read_does_not_vanish_when_the_next_answer_has_none
     a_finding_beside_a_tool_call_counts_although_the_last_message_has_none
@@ -277,7 +278,12 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
             (&json!(FILE), &json!(CLAIM))
         );
         assert_eq!(seen.holds(), ["unproven_critical"]);
-        assert_eq!(seen.review["verdict"], "approved", "the verdict itself does not change");
+        assert_eq!(
+            seen.review["verdict"], "inconclusive",
+            "nothing says that it was approved"
+        );
+        assert_eq!(seen.review["verdict_reason"], "a critical finding without proof");
+        assert_eq!(seen.review["coverage"]["gaps"], json!([]), "everything was read");
         assert!(!seen.approved);
         assert!(seen.note.contains("Unproven critical finding"), "{}", seen.note);
         assert!(seen.note.contains("asked once more"), "{}", seen.note);
@@ -293,6 +299,21 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
     let requests = scene.provider.requests();
     let asked = requests.iter().filter(|request| request.agent == REVIEWER);
     assert!(asked.last().unwrap().text().contains("5:     rows = os.environ[name]"));
+}
+
+async fn a_critical_without_evidence_fails_a_strict_job() {
+    let wrong = block(&finding("critical", "sql-injection", "    rows = os.getenv(name)"));
+    let scene = adding(&file_with("    rows = os.environ[name]")).await;
+    for (arguments, code) in [(&[][..], 0), (&["--strict"], 4)] {
+        scene.answers(&[&wrong, NOTHING]);
+        let job = scene
+            .pipeline
+            .job(&scene.repository, arguments)
+            .anthropic(&scene.provider);
+        let outcome = job.run().await.expect_code(code);
+        assert_eq!(outcome.review()["verdict"], "inconclusive", "{}", outcome.stdout);
+        assert!(!outcome.stdout.contains("Approved"), "{}", outcome.stdout);
+    }
 }
 
 async fn an_unreadable_answer_costs_one_more_turn_and_no_more() {

@@ -16,11 +16,11 @@ mod traces;
 mod visible;
 
 use super::{
+    remarks::not_harmless,
     tags::{Name, next_tag, tags},
-    written::shorten,
 };
 
-pub use beside::may_tell;
+pub use beside::{asserted, may_tell};
 pub use broken::whole_findings;
 pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
@@ -34,6 +34,8 @@ pub struct ScanOutcome {
     pub faults: Vec<String>,
     /// How many findings the answer seems to hold beyond those. None without a fault.
     pub lost: usize,
+    /// Words beside an empty list, or in place of one, that may tell a problem. None without a fault.
+    pub words: Option<String>,
 }
 
 impl ScanOutcome {
@@ -51,8 +53,8 @@ impl ScanOutcome {
 const EMPTY_AMONG_WORDS: &str =
     "the empty answer stands among other words; it has to stand on lines of its own, as the last thing of the message";
 /// Fault of an empty answer beside which a problem may stand; the words follow.
-const TOLD_BESIDE: &str = "an empty list and words that may be a problem; which is it? Give each problem as a <finding>, or answer \
-    <findings></findings> alone: ";
+const TOLD_BESIDE: &str = "an empty list and words that may be a problem; which is it? Put each problem into a <finding>, or leave \
+    the words out and answer <findings></findings> alone: ";
 /// Fault of an answer that may be a part of its own thinking.
 const STILL_THINKING: &str = "the answer begins to think and never ends that; the findings have to stand behind it";
 /// A block of findings that was opened and never closed.
@@ -62,6 +64,9 @@ const CODE: [&str; 3] = ["evidence", "second_evidence", "fix"];
 /// A finding of which the end is missing.
 const FINDING_CUT: &str = "a <finding> is cut off";
 
+/// Maximum length of words that are quoted.
+const MAX_QUOTED: usize = 200;
+
 /// Maximum length of an answer, in bytes: several times what the output limit of 32,000 tokens lets a model say.
 const MAX_ANSWER: usize = 300_000;
 
@@ -69,19 +74,9 @@ const MAX_ANSWER: usize = 300_000;
 ///
 /// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
 /// those before it hold, because models think aloud before they answer; what it leaves out is kept, and a fault. A mere
-/// mention of the tag does not count as a block. Words beside an empty block are a question to the reviewer, unless they
-/// only say what it read, or that there is nothing. `paths` are the paths of the changed files.
+/// mention of the tag does not count as a block. Words beside an empty block are a fault, unless each sentence is known to be
+/// harmless. `paths` are the paths of the changed files.
 pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
-    read(answer, paths, false)
-}
-
-/// Reads the answer of a reviewer that was asked whether it means its empty list: then an empty list is one, unless a report
-/// stands beside it.
-pub fn scan_once_asked(answer: &str, paths: &[&str]) -> ScanOutcome {
-    read(answer, paths, true)
-}
-
-fn read(answer: &str, paths: &[&str], is_asked: bool) -> ScanOutcome {
     if answer.len() > MAX_ANSWER {
         let fault = format!("the answer has {} bytes, more than {MAX_ANSWER}", answer.len());
         return ScanOutcome {
@@ -105,8 +100,10 @@ fn read(answer: &str, paths: &[&str], is_asked: bool) -> ScanOutcome {
     let contradictions: Vec<String> = contradictions.collect();
     outcome.faults.extend(contradictions);
     if outcome.faults.is_empty() && outcome.findings.is_empty() {
-        let told = beside::told_beside(answer, paths).filter(|told| told.is_report || !is_asked);
-        outcome.faults.extend(told.map(|told| told.fault()));
+        // What is left open there is thinking, and a fault of its own.
+        outcome.words = not_harmless(answer, paths).filter(|_| !seen.is_unclosed);
+        let asks = |words: &String| format!("{TOLD_BESIDE}\"{words}\"");
+        outcome.faults.extend(outcome.words.as_ref().map(asks));
         if seen.is_unclosed {
             outcome.faults.push(STILL_THINKING.to_owned());
         }
@@ -116,6 +113,7 @@ fn read(answer: &str, paths: &[&str], is_asked: bool) -> ScanOutcome {
     } else if outcome.findings.is_empty() {
         let reported = usize::from(traces::is_report(answer, paths));
         outcome.lost = outcome.lost.max(traces::count(answer)).max(reported);
+        outcome.words = (reported > 0).then(|| answer.chars().take(MAX_QUOTED).collect());
     }
     outcome
 }
@@ -200,7 +198,7 @@ fn stands_alone_at_the_end(answer: &str, start: usize, end: usize) -> bool {
     let line = answer[..start].rsplit(['\n', '\r']).next().unwrap_or_default();
     let rest = &answer[end..];
     is_blank(line)
-        && (is_blank(rest) || (is_blank(rest.lines().next().unwrap_or_default()) && beside::says_nothing(rest)))
+        && (is_blank(rest) || (is_blank(rest.lines().next().unwrap_or_default()) && not_harmless(rest, &[]).is_none()))
 }
 
 /// Returns whether the answer breaks off right behind the beginning of one more block.

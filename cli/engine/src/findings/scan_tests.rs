@@ -435,26 +435,38 @@ fn is_question(outcome: &ScanOutcome) -> bool {
 }
 
 #[test]
-fn a_reviewer_that_was_asked_may_mean_its_empty_list_and_a_report_beside_it_stays_one() {
-    let asked = |words: &str| super::scan_once_asked(&format!("{words}\n<findings></findings>"), &["src/db.py"]);
+fn words_beside_an_empty_list_are_harmless_or_a_fault_with_the_words() {
     for words in [
         "The query in src/db.py is built from its parameters.",
-        "As I said, the change adds a helper to src/db.py.",
-    ] {
-        assert!(
-            is_question(&scan(&format!("{words}\n<findings></findings>"))),
-            "{words}"
-        );
-        assert_eq!(asked(words), ScanOutcome::default(), "{words}");
-    }
-    for words in [
         "CRITICAL: the query in src/db.py is concatenated.",
         "src/db.py:4 concatenates its input.",
-        "severity: warning\nfile: src/db.py",
-        "src/db.py has a bug: its input is concatenated.",
+        "Do not merge.",
+        "NACK",
+        "I'm sorry, I can't assist with that.",
+        "マージしないでください。",
     ] {
-        assert!(is_question(&asked(words)), "{words}");
+        let outcome = scan(&format!("{words}\n<findings></findings>"));
+        assert!(is_question(&outcome), "{words}: {outcome:?}");
+        assert!(outcome.words.is_some() && outcome.faults[0].contains(outcome.words.as_deref().expect("words")));
     }
+    for words in [
+        "I reviewed all patches and found no security issues.",
+        "The change looks good and follows existing conventions.",
+        "Ich habe alle Änderungen geprüft und keine Probleme gefunden.",
+    ] {
+        assert_eq!(
+            scan(&format!("{words}\n<findings></findings>")),
+            ScanOutcome::default(),
+            "{words}"
+        );
+    }
+    let alone = scan("CRITICAL: src/db.py:10 runs a command.");
+    assert_eq!(alone.words.as_deref(), Some("CRITICAL: src/db.py:10 runs a command."));
+    assert_eq!(
+        scan("I cannot help with that.").words,
+        None,
+        "it tells no problem, and is no answer"
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use conclave_shared::finding::Fingerprint;
 
 use crate::{
-    findings::claims_agree,
+    findings::{claims_agree, poor_instructions},
     review::{AnchorState, ExistingFinding, JudgedFinding},
 };
 
@@ -64,6 +64,8 @@ fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier:
         let is_of_family = family.contains(&finding.record.fingerprint);
         match finding.anchor {
             _ if !is_of_family && !is_same_code(finding, entry) => {}
+            // A merge request gets one of them, whatever line it names.
+            _ if *base == poor_instructions() => here.push(at),
             AnchorState::Unchanged | AnchorState::ChangedBeside if is_at(finding, entry) => here.push(at),
             AnchorState::Unchanged | AnchorState::ChangedBeside => {}
             // Its lines are those of an earlier commit.

@@ -85,3 +85,17 @@ fn code_that_is_gone_from_its_place_is_met_where_its_words_are() {
     assert!(identities(&judged).contains(&gone.record.fingerprint.as_str()));
     assert_ne!(judged[0].finding.fingerprint, judged[1].finding.fingerprint);
 }
+
+#[test]
+fn poor_instructions_are_one_matter_whatever_line_a_later_review_names() {
+    let poor = |entry: &mut JudgedFinding| entry.finding.fingerprint = poor_instructions();
+    let mut earlier = [known("E1", 3, SQL)];
+    earlier[0].record.fingerprint = poor_instructions();
+    for anchor in [AnchorState::Unchanged, AnchorState::Changed, AnchorState::Unknown] {
+        earlier[0].anchor = anchor;
+        let mut judged = [at("F1", 9, OTHER)];
+        poor(&mut judged[0]);
+        identify(&mut judged, &earlier);
+        assert_eq!(judged[0].finding.fingerprint, poor_instructions(), "{anchor:?}");
+    }
+}

@@ -25,7 +25,6 @@ impl Review {
         if meanwhile.is_empty() {
             return;
         }
-        let was_stopped = self.was_stopped();
         for found in &meanwhile.findings {
             self.carry(found);
         }
@@ -40,14 +39,8 @@ impl Review {
         if !meanwhile.findings.is_empty() || meanwhile.other.is_some() {
             self.hold(meanwhile);
         }
-        // The findings of a stopped run itself have not been judged.
-        let judged = self
-            .findings
-            .iter()
-            .filter(|entry| !was_stopped || entry.since.is_some());
-        let judged: Vec<JudgedFinding> = judged.cloned().collect();
         let by_rules = verdict(RubricInput {
-            findings: &judged,
+            findings: &self.findings,
             gaps: &self.coverage.gaps,
             manual_reviews: &self.manual_reviews,
             settings: RubricSettings::default(),

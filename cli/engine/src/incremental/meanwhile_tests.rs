@@ -101,9 +101,9 @@ fn a_stopped_run_is_inconclusive_and_its_files_are_reviewed_again() {
 }
 
 #[test]
-fn what_a_stopped_run_found_itself_decides_nothing_and_what_another_run_found_does() {
+fn what_a_stopped_run_has_in_hand_decides_only_if_it_blocks() {
     let mut review = review();
-    review.findings.push(fresh("F2", Severity::Critical, "d"));
+    review.findings.push(fresh("F2", Severity::Warning, "d"));
     review.coverage.gaps.push(StopCause::Asked.describe().to_owned());
     review.verdict = Verdict::Inconclusive;
     review.add_meanwhile(&Meanwhile {
@@ -111,6 +111,13 @@ fn what_a_stopped_run_found_itself_decides_nothing_and_what_another_run_found_do
         ..Meanwhile::default()
     });
     assert_eq!(review.verdict, Verdict::Inconclusive, "nobody has judged it");
+    let mut blocked = review.clone();
+    blocked.findings.push(fresh("F3", Severity::Critical, "e"));
+    blocked.add_meanwhile(&Meanwhile {
+        stopped: Some(StopCause::OutOfTime),
+        ..Meanwhile::default()
+    });
+    assert_eq!(blocked.verdict, Verdict::SignificantConcerns, "its code was checked");
     review.add_meanwhile(&of(found(Severity::Critical, "c")));
     assert_eq!(review.verdict, Verdict::SignificantConcerns);
 }

@@ -17,7 +17,7 @@ use crate::{
     repo_config::RubricSettings,
     review::{
         AcceptedFinding, ApprovalHold, Coverage, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport,
-        SCHEMA_VERSION, StopCause,
+        SCHEMA_VERSION, StopCause, UnprovenFinding,
     },
     rules::ManualReview,
     session::{Judgement, PanelResult, Reading},
@@ -93,7 +93,13 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
-    let mut result = rate(&findings, &coverage.gaps, &people, job.rubric, is_judged, stopped);
+    let missing: Vec<String> = coverage
+        .gaps
+        .iter()
+        .cloned()
+        .chain(without_proof(&coverage.unproven))
+        .collect();
+    let mut result = rate(&findings, &missing, &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
@@ -188,28 +194,45 @@ fn cost<'r>(reports: impl Iterator<Item = &'r ReviewerReport>) -> (f64, Option<f
     (cost_usd, tokens.prompt_cache_rate())
 }
 
-/// The verdict, unless the run was stopped: then nobody has judged what is new so far. It is shown, and it decides nothing;
-/// what stands from earlier reviews was judged, and blocks as before.
+/// Returns what a verdict lacks where serious findings have no code that shows them: they may be true.
+fn without_proof(unproven: &[UnprovenFinding]) -> Option<String> {
+    match unproven.len() {
+        0 => None,
+        1 => Some("a critical finding without proof".to_owned()),
+        count => Some(format!("{count} critical findings without proof")),
+    }
+}
+
+/// The verdict. A run that was stopped is inconclusive, unless what it has in hand blocks: the code of each finding was
+/// checked, and none becomes less true by a judge who had no time.
 fn rate(
     findings: &[JudgedFinding],
-    gaps: &[String],
+    missing: &[String],
     manual_reviews: &[ManualReview],
     settings: RubricSettings,
     is_judged: bool,
     stopped: Option<StopCause>,
 ) -> VerdictReason {
-    if stopped.is_some() {
-        return VerdictReason {
-            verdict: Verdict::Inconclusive,
-            reason: gaps.join("; "),
-        };
-    }
     let mut result = verdict(RubricInput {
         findings,
-        gaps,
+        gaps: missing,
         manual_reviews,
         settings,
     });
+    if let Some(cause) = stopped {
+        let cause = cause.describe();
+        result = match result.verdict {
+            Verdict::SignificantConcerns => VerdictReason {
+                reason: format!("{}; {cause}", result.reason),
+                ..result
+            },
+            _ => VerdictReason {
+                verdict: Verdict::Inconclusive,
+                reason: missing.join("; "),
+            },
+        };
+        return result;
+    }
     if !is_judged {
         // What nobody has judged is not "nothing".
         let reason = result.reason.replace("nothing to change", "no findings");

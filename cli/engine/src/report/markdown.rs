@@ -120,6 +120,9 @@ pub fn headline(review: &Review) -> String {
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
         Verdict::SignificantConcerns => "Significant concerns",
+        Verdict::Inconclusive if review.coverage.gaps.is_empty() && !review.coverage.unproven.is_empty() => {
+            "Inconclusive: a critical finding without proof"
+        }
         Verdict::Inconclusive => "Inconclusive: not everything was reviewed",
     };
     let mut headline = if counts.is_empty() {

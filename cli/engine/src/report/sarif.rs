@@ -88,12 +88,21 @@ fn notifications(review: &Review) -> Vec<Value> {
         };
         note(level, &format!("Not reviewed: {gap}"))
     });
+    let unproven = review.coverage.unproven.iter().map(|finding| {
+        let text = format!(
+            "A critical finding without proof, at {}: {}",
+            finding.place(),
+            finding.claim
+        );
+        note("error", &text)
+    });
     let degraded = review
         .degraded
         .iter()
         .chain(&review.partial)
         .map(|text| note("warning", text));
-    gaps.chain(degraded)
+    gaps.chain(unproven)
+        .chain(degraded)
         .chain(review.warnings.iter().map(|text| note("note", text)))
         .collect()
 }

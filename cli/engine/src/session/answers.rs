@@ -20,8 +20,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, SourceReader, check, claim_words, claims_agree, holds_findings, may_tell,
-        path_of, poor_instructions, scan, scan_once_asked, whole_findings,
+        Checked, Hallucinated, RawFinding, SourceReader, asserted, check, claim_words, claims_agree, holds_findings,
+        may_tell, path_of, poor_instructions, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -31,6 +31,9 @@ use crate::{
 
 /// Findings named in one message at most.
 const MAX_NAMED: usize = 12;
+/// Fault of an empty list after a message that asserts a problem; its words follow.
+const TOLD_BEFORE: &str = "a problem told beside a tool call, and an empty list; which is it? Put the problem into a <finding>, or, if it \
+    was none, answer <findings></findings> alone: ";
 /// Patches named in one message at most.
 const MAX_PATCHES: usize = 60;
 
@@ -75,6 +78,10 @@ pub(super) struct Answers<'a> {
     unheard: BTreeSet<String>,
     /// Answers that broke off and were not read yet.
     broken: Vec<String>,
+    /// Words of the last answer that may report a problem, outside of any finding.
+    words: Option<String>,
+    /// Words beside a tool call that assert a problem, and were not asked about.
+    asserted: Option<String>,
 }
 
 impl<'a> Answers<'a> {
@@ -97,7 +104,16 @@ impl<'a> Answers<'a> {
             owed: 0,
             unheard: BTreeSet::new(),
             broken: Vec::new(),
+            words: None,
+            asserted: None,
         }
+    }
+
+    /// The words that may tell a problem that is in no finding, if there are any.
+    pub(super) fn may_have_told(&self) -> Option<String> {
+        let words = self.words.as_ref().or(self.asserted.as_ref());
+        let unreadable = || (self.owed > 0).then(|| "a finding that could not be read".to_owned());
+        words.map(|words| format!("\"{}\"", line(words))).or_else(unreadable)
     }
 
     /// Why it is asked once more, for people.
@@ -142,9 +158,23 @@ impl<'a> Answers<'a> {
     /// taken back.
     async fn read_earlier(&mut self, answer: &SessionAnswer) {
         for message in &answer.earlier {
-            if self.heard.insert(message.id.clone()) && holds_findings(&message.text) {
-                self.read(&message.text).await;
+            if !self.heard.insert(message.id.clone()) {
+                continue;
             }
+            if holds_findings(&message.text) {
+                self.read(&message.text).await;
+            } else if self.asserted.is_none() {
+                self.asserted = asserted(&message.text, &self.paths());
+            }
+        }
+    }
+
+    /// Asks about a problem that was asserted beside a tool call, where nothing was reported.
+    fn miss_asserted(&mut self) {
+        let Some(words) = self.asserted.take() else { return };
+        if self.findings.is_empty() && self.open.is_empty() {
+            self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
+            self.words.get_or_insert(words);
         }
     }
 
@@ -166,17 +196,13 @@ impl<'a> Answers<'a> {
 
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
-        let is_asked = self.repairs.contains(&RepairKind::Unreadable);
-        let scanned = if is_asked {
-            scan_once_asked(text, &self.paths())
-        } else {
-            scan(text, &self.paths())
-        };
+        let scanned = scan(text, &self.paths());
         let before = self.findings.len() + self.open.len();
         let checked = self.checked(&scanned.findings).await;
         self.join(scanned.faults, checked);
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
         self.owed = self.owed.saturating_sub(gained) + scanned.lost;
+        self.words = scanned.words;
         if self.owed > 0 && self.faults.is_empty() {
             self.faults.push(format!(
                 "findings of an earlier message could not be read and did not come again: {}",
@@ -371,6 +397,7 @@ impl FollowUp for Answers<'_> {
         self.read(&answer.text).await;
         self.read_broken().await;
         self.miss_unheard();
+        self.miss_asserted();
         let message = self.message(&answer.reads)?;
         // Only while the budget has room for it.
         if let Some(spent) = self.context.ledger.budget().forbids(self.required) {

@@ -123,9 +123,10 @@ async fn a_turn_without_an_end_is_asked_for_one_and_then_ended() {
 #[tokio::test(start_paused = true)]
 async fn the_same_call_again_and_again_is_a_loop_and_one_that_is_reported_twice_is_none() {
     let called = |id: String, call: u64| (1, Act::Event(SessionEvent::Called { id, call }));
+    let step = || (0, Act::Event(SessionEvent::StepFinished("tool-calls".into())));
     let same = move || {
         (0..700)
-            .map(|number| called(format!("call {number}"), 1))
+            .flat_map(|number| [called(format!("call {number}"), 1), step()])
             .collect::<Play>()
     };
     let stage = Stage::new(move |_, number| if number == 1 { same() } else { says(1, "here") });
@@ -133,19 +134,18 @@ async fn the_same_call_again_and_again_is_a_loop_and_one_that_is_reported_twice_
     assert_eq!((result.outcome, result.duration.as_secs()), (ReviewerOutcome::Ok, 13));
     assert_eq!(result.repairs, [RepairKind::Loop]);
 
-    for (name, other) in [
-        ("another call each time", true),
-        ("one call, reported again and again", false),
+    for name in [
+        "another call each time",
+        "one call, reported again and again",
+        "one answer that makes the same call fifty times",
     ] {
         let stage = Stage::new(move |_, _| {
-            let calls = (0..50).map(|number| {
-                if other {
-                    called(number.to_string(), number)
-                } else {
-                    called("one".into(), 1)
-                }
+            let calls = (0..50_u64).flat_map(move |number| match name {
+                "another call each time" => vec![called(number.to_string(), number), step()],
+                "one call, reported again and again" => vec![called("one".into(), 1), step()],
+                _ => vec![called(number.to_string(), 1)],
             });
-            calls.chain(says(1, "here")).collect()
+            calls.chain([step()]).chain(says(1, "here")).collect()
         });
         let result = run(&stage, &task()).await;
         assert_eq!(

@@ -191,6 +191,7 @@ async fn run_member(
     let hallucinated = answers.hallucinated();
     report.findings = answers.findings.len();
     report.hallucinated = hallucinated.len();
+    let told = answers.may_have_told();
     let mut result = PanelResult {
         unproven: answers.unproven(),
         hallucinated,
@@ -208,9 +209,14 @@ async fn run_member(
         } else {
             // What it read led to nothing that can be used.
             report.outcome = ReviewerOutcome::Failed;
-            report.reason = Some(format!("unreadable output: {}", answers.faults.join("; ")));
+            report.reason = Some(match &told {
+                Some(told) => format!("it may have told a problem that is in no finding: {told}"),
+                None => format!("unreadable output: {}", answers.faults.join("; ")),
+            });
         }
     }
+    // A reviewer that may have seen a problem is needed: the review does not have it.
+    report.required |= told.is_some() && report.outcome != ReviewerOutcome::Ok;
     context.telemetry.record(report.event());
     context.progress.report(ProgressEvent::SessionDone {
         reviewer: report.name.as_str(),

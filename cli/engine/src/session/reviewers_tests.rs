@@ -639,3 +639,30 @@ async fn a_time_limit_that_changes_during_a_run_counts_for_who_is_at_work() {
         assert!((least..=most).contains(&took), "{limits}: {took} s");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn words_that_may_tell_a_problem_make_any_reviewer_a_required_one() {
+    for (first, second, is_ok) in [
+        ("NACK", "", true),
+        ("NACK", "I have no findings.", true),
+        ("No findings.", "", true),
+        ("NACK", "The token is written to the log.", false),
+        ("CRITICAL: large:10 runs a command.", "NACK", false),
+    ] {
+        let answers = [first, second].map(|words| format!("{words}\n<findings></findings>"));
+        let stage = Stage::new(move |_, number| says(1, &answers[(number - 1).min(1)]));
+        let (context, ..) = context(&stage);
+        let mut members = members(&["documentation"]);
+        members[0].required = false;
+        let panel = run_at_once(&context, members, &input(), 1).await;
+        let report = &panel.reports[0];
+        assert_eq!(
+            report.outcome == ReviewerOutcome::Ok,
+            is_ok,
+            "{first}, {second}: {report:#?}"
+        );
+        assert_eq!(report.required, !is_ok, "{first}, {second}");
+        let reason = report.reason.clone().unwrap_or_default();
+        assert!(is_ok || reason.contains(second.trim_end_matches('.')), "{reason}");
+    }
+}

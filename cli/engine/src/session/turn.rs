@@ -1,7 +1,7 @@
 //! One turn of a session: a prompt, and watching it until it is over.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     future::Future,
     time::Duration,
 };
@@ -24,7 +24,7 @@ const MAX_UNKNOWN_STEPS: u32 = 2;
 pub(super) const MAX_STEPS: u32 = 100;
 /// The same for a turn that asks for an end.
 pub(super) const MAX_LAST_STEPS: u32 = 12;
-/// Calls of one tool with the same arguments in one turn after which it is stopped: nothing new comes of them.
+/// Answers of the model in one turn that call a tool with the same arguments, after which it is stopped: nothing new comes of them.
 const MAX_SAME_CALLS: usize = 12;
 
 /// The error of a turn that we ended ourselves; it may be reported after the next prompt.
@@ -67,15 +67,21 @@ pub(super) struct Turn<'a> {
     pub(super) max_steps: u32,
 }
 
-/// The calls of a turn, by what they ask for.
+/// The calls of a turn, by what they ask for: in which answers of the model they were made.
 #[derive(Debug, Default)]
-struct Calls(HashMap<u64, BTreeSet<String>>);
+struct Calls {
+    /// Calls that were reported, with the answer that they are of.
+    known: BTreeMap<String, u32>,
+    answers: HashMap<u64, BTreeSet<u32>>,
+}
 
 impl Calls {
-    /// Counts a call. Returns whether the same one was made too often.
-    fn is_one_too_many(&mut self, id: String, call: u64) -> bool {
-        let alike = self.0.entry(call).or_default();
-        alike.insert(id);
+    /// Counts a call of this answer. Returns whether too many answers made the same one. However often one answer makes it, that is
+    /// one fault: the model has not seen a result yet.
+    fn is_one_too_many(&mut self, id: String, call: u64, answer: u32) -> bool {
+        let answer = *self.known.entry(id).or_insert(answer);
+        let alike = self.answers.entry(call).or_default();
+        alike.insert(answer);
         alike.len() >= MAX_SAME_CALLS
     }
 }
@@ -133,8 +139,8 @@ impl Turn<'_> {
                     }
                     Some(SessionEvent::Called { id, call }) => {
                         clock.sign_of_life();
-                        if calls.is_one_too_many(id, call) {
-                            let reason = format!("it made the same call {MAX_SAME_CALLS} times");
+                        if calls.is_one_too_many(id, call, steps) {
+                            let reason = format!("it made the same call in {MAX_SAME_CALLS} answers");
                             return TurnEnd::Looping(reason);
                         }
                     }

@@ -1,64 +1,22 @@
-//! Words beside an empty answer: which of them are a report, and which are none.
-//!
-//! An empty list approves. What a model writes beside it may be its review of a clean change, or a problem that it did not put into
-//! the list.
+//! Words that are not an answer by their form: which of them may tell a problem, and which assert one.
 
 use super::{
-    TOLD_BESIDE, shorten,
-    traces::{
-        PROBLEMS, REACH, is_clean, is_negation, is_report, is_severe, is_structured, names_line, names_number,
-        names_path, sentences, words,
-    },
+    traces::{is_clean, is_report, is_structured, names_line, names_path, sentences},
+    visible,
 };
-
-/// Words beside an empty answer that may tell a problem.
-pub(super) struct Told<'a> {
-    clause: &'a str,
-    /// They tell one: something severe, a line, or a problem in a file of the change.
-    pub(super) is_report: bool,
-}
-
-impl Told<'_> {
-    /// The fault, with the words.
-    pub(super) fn fault(&self) -> String {
-        format!("{TOLD_BESIDE}\"{}\"", shorten(self.clause.trim()))
-    }
-}
-
-/// The words beside an empty answer that may tell a problem: those that are a report, if there are any.
-///
-/// No rule separates claims from praise in every language. So words count, but for those that only say what was read, or that there
-/// is nothing, and for exclamations of a few words.
-pub(super) fn told_beside<'a>(text: &'a str, paths: &[&str]) -> Option<Told<'a>> {
-    let says = || clauses(text).filter(|clause| !is_clean(clause) && !is_reading(clause, paths));
-    let is_report = |clause: &&str| {
-        let in_file = || names_number(clause) || names_problem(clause);
-        is_severe(clause) || names_line(clause) || (names_path(clause, paths) && in_file())
-    };
-    let report = is_structured(text).then_some(text).or_else(|| says().find(is_report));
-    let told = |clause, is_report| Told { clause, is_report };
-    let words = || says().find(|clause| names_path(clause, paths) || is_sentence(clause));
-    report
-        .map(|clause| told(clause, true))
-        .or_else(|| words().map(|clause| told(clause, false)))
-}
+use crate::findings::{
+    remarks::not_harmless,
+    severe::{is_negation, is_severe, words},
+};
 
 /// Returns whether a text that is not an answer by its form may tell a problem all the same.
 pub fn may_tell(text: &str, paths: &[&str]) -> bool {
-    is_report(text, paths)
-        || clauses(text).any(|clause| is_sentence(clause) && !is_clean(clause) && !is_reading(clause, paths))
+    is_report(text, paths) || clauses(text).any(|clause| is_sentence(clause) && not_harmless(clause, paths).is_some())
 }
 
-/// Returns whether a text only says what was read, or that there is nothing.
-pub(super) fn says_nothing(text: &str) -> bool {
-    clauses(text).all(|clause| is_clean(clause) || is_reading(clause, &[]))
-}
-
-/// The clauses of a text, without the tags of a block.
+/// The clauses of a text.
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let parts = sentences(text).flat_map(|sentence| sentence.split([',', '，', '、']));
-    let parts = parts.flat_map(|part| part.split("<findings>"));
-    let parts = parts.flat_map(|part| part.split("</findings>"));
     parts.filter(|part| part.contains(char::is_alphanumeric))
 }
 
@@ -70,173 +28,244 @@ fn is_sentence(clause: &str) -> bool {
     words(clause).count() + signs.count() >= MIN_SENTENCE
 }
 
-/// Words for the act of reading.
-const READING: &[&str] = &[
-    "read",
-    "reading",
-    "reviewed",
-    "reviewing",
-    "checked",
+/// Words with which a sentence says what its writer is about to do, or does not know yet.
+const OPEN: &[&str] = &[
+    "let",
+    "i'll",
+    "i’ll",
+    "let's",
+    "let’s",
+    "will",
+    "going",
+    "need",
+    "want",
+    "whether",
+    "if",
+    "could",
+    "may",
+    "might",
+    "maybe",
+    "perhaps",
+    "possibly",
+    "possible",
+    "potential",
+    "potentially",
+    "would",
+    "should",
+    "suspect",
+    "suspicious",
+    "unless",
+    "unclear",
+    "ensure",
+    "confirm",
+    "verify",
     "checking",
-    "examined",
-    "inspected",
-    "opened",
-    "looked",
-    "went",
-    "viewed",
-    "studied",
-    "analyzed",
-    "analysed",
-    "scanned",
-    "walked",
-    "completed",
-    "finished",
+    "check",
+    "look",
+    "looking",
+    "search",
+    "searching",
+    "reading",
+    "opening",
+    "grep",
+    "grepping",
+    "investigate",
+    "ob",
+    "prüfe",
+    "vielleicht",
+    "könnte",
+    "si",
+    "peut",
+    "podría",
+    "quizás",
+    "talvez",
+    "forse",
+    "misschien",
+    "czy",
+    "może",
+    "ли",
+    "возможно",
+    "чи",
+    "可能",
+    "是否",
+    "かもしれ",
+    "確認します",
 ];
-/// Words with which a sentence about reading says what was read, and by whom. None of them claims anything of the code.
-const READ_WHAT: &[&str] = &[
-    "i",
-    "i've",
-    "we",
-    "we've",
-    "have",
-    "the",
-    "a",
-    "all",
-    "both",
-    "each",
-    "every",
-    "of",
-    "in",
-    "at",
-    "on",
-    "to",
-    "through",
-    "over",
-    "and",
-    "also",
-    "then",
-    "after",
-    "now",
-    "file",
-    "files",
-    "patch",
-    "patches",
-    "change",
-    "changes",
-    "changed",
-    "diff",
-    "diffs",
-    "code",
-    "whole",
-    "full",
-    "fully",
-    "entire",
-    "entirely",
-    "complete",
-    "completely",
-    "carefully",
-    "thoroughly",
-    "line",
-    "lines",
-    "new",
-    "this",
-    "that",
-    "these",
-    "it",
-    "them",
-    "from",
-    "with",
-    "its",
-    "my",
-    "review",
-    "answer",
-    "final",
-    "result",
-    "here",
-    "is",
-    "are",
-    "merge",
-    "pull",
-    "request",
-    "xml",
-    "json",
+/// Phrases that assert that something is wrong.
+const ASSERTING: &[&str] = &[
+    "do not merge",
+    "don't merge",
+    "don’t merge",
+    "must not be merged",
+    "should not be merged",
+    "cannot be merged",
+    "nack",
+    "is wrong",
+    "is broken",
+    "is vulnerable",
+    "is unsafe",
+    "is insecure",
+    "is incorrect",
+    "is exploitable",
+    "are vulnerable",
+    "is a bug",
+    "is a problem",
+    "there is a bug",
+    "there's a bug",
+    "there is a problem",
+    "there is an issue",
+    "there are bugs",
+    "there are issues",
+    "there are problems",
+    "has a bug",
+    "have a bug",
+    "contains a bug",
+    "found a bug",
+    "found a problem",
+    "found an issue",
+    "found issues",
+    "found problems",
+    "found a defect",
+    "found a flaw",
+    "found a vulnerability",
+    "backdoor",
+    "anyone can",
+    "any user can",
+    "an attacker can",
+    "attackers can",
+    "allows an attacker",
+    "lets an attacker",
+    "leaks",
+    "is leaked",
+    "in plain text",
+    "in plaintext",
+    "data loss",
+    "loses data",
+    "deadlock",
+    "race condition",
+    "use after free",
+    "use-after-free",
+    "buffer overflow",
+    "memory leak",
+    "unsanitized",
+    "not sanitized",
+    "unescaped",
+    "not escaped",
+    "without validation",
+    "not validated",
+    "unvalidated",
+    "not checked",
+    "unchecked",
+    "never checked",
+    "is concatenated",
+    "concatenates",
+    "hardcoded",
+    "hard-coded",
+    "crashes",
+    "will crash",
+    "fails open",
+    "rce",
+    "xss",
+    "ssrf",
 ];
 
-/// Returns whether a clause says no more than what was read: it has no word that could claim anything.
-fn is_reading(clause: &str, paths: &[&str]) -> bool {
-    let is_path = |token: &str| {
-        let token = token.trim_matches(|character: char| !character.is_alphanumeric());
-        let inner = token.find(['.', '/']).is_some_and(|at| at > 0);
-        inner || paths.contains(&token)
+/// The first words of a text beside a tool call that assert a problem. What a model is about to look for, or suspects, is none.
+pub fn asserted(text: &str, paths: &[&str]) -> Option<String> {
+    let seen = visible::visible(text).text;
+    if is_structured(&seen) && (names_path(&seen, paths) || names_line(&seen)) {
+        return Some(seen.trim().to_owned());
+    }
+    let asserts = |sentence: &&str| {
+        let lower = without_names(sentence).to_lowercase();
+        let is_open = sentence.contains(['?', '？'])
+            || words(&lower).any(|word| OPEN.contains(&word))
+            || OPEN
+                .iter()
+                .any(|open| !open.is_ascii() && open.chars().count() > 1 && is_unparted(open) && lower.contains(open));
+        !is_open
+            && (is_severe(&lower) || asserts_phrase(&lower))
+            && !is_clean(sentence)
+            && not_harmless(sentence, paths).is_some()
     };
-    let mut reads = false;
-    let tokens = clause.split_whitespace().filter(|token| !is_path(token));
-    let known = tokens.flat_map(words).all(|word| {
-        let word = word.to_lowercase().replace('’', "'");
-        let is_verb = READING.contains(&word.as_str());
-        reads |= is_verb;
-        is_verb || READ_WHAT.contains(&word.as_str()) || word.chars().all(|digit| digit.is_ascii_digit())
-    });
-    known && (reads || !(names_line(clause) || names_number(clause)))
+    let found = sentences(&seen).find(asserts)?;
+    Some(found.trim().to_owned())
 }
 
-/// Returns whether a clause has a word for a problem that no word in front of it denies.
-fn names_problem(clause: &str) -> bool {
-    let lower = clause.to_lowercase();
-    let words: Vec<&str> = words(&lower).collect();
-    let is_problem = |word: &str| PROBLEMS.iter().any(|stem| word.starts_with(stem));
-    let denied = |at: usize| words[at.saturating_sub(REACH)..at].iter().any(|word| is_negation(word));
-    (0..words.len()).any(|at| is_problem(words[at]) && !denied(at))
+/// Returns whether a word is of a script that parts no words.
+fn is_unparted(word: &str) -> bool {
+    word.chars().all(|sign| ('\u{3040}'..='\u{9fff}').contains(&sign))
+}
+
+/// Returns whether a sentence in lower case asserts that something is wrong, and no word in front denies it.
+fn asserts_phrase(lower: &str) -> bool {
+    ASSERTING.iter().any(|phrase| {
+        lower.match_indices(phrase).any(|(at, _)| {
+            let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+            let is_whole =
+                !is_part(lower[..at].chars().next_back()) && !is_part(lower[at + phrase.len()..].chars().next());
+            let before: Vec<&str> = words(&lower[..at]).collect();
+            is_whole && !before.iter().rev().take(4).any(|word| is_negation(word))
+        })
+    })
+}
+
+/// The sentence without paths and names of code: `dependency_injection.rs` is none.
+fn without_names(sentence: &str) -> String {
+    let mut text = String::new();
+    for (at, part) in sentence.split('`').enumerate() {
+        text.push_str(if at % 2 == 0 { part } else { " " });
+    }
+    let is_name = |word: &&str| {
+        let inner = word.trim_matches(|character: char| !character.is_alphanumeric());
+        inner.contains(['/', '_', '.', '\\'])
+    };
+    text.split_whitespace()
+        .filter(|word| !is_name(word))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PATHS: [&str; 3] = ["src/db.py", "src/calc.py", "Makefile"];
+    const PATHS: [&str; 2] = ["src/db.py", "src/auth.rs"];
 
     #[test]
-    fn words_are_a_report_or_a_question_or_say_nothing() {
-        let weight = |text: &str| told_beside(text, &PATHS).map(|told| told.is_report);
+    fn an_assertion_is_told_from_a_plan_or_a_suspicion() {
         for text in [
-            "I found a critical SQL injection in src/db.py line 4: input is concatenated.",
-            "Eine kritische Lücke in db.py.",
-            "| severity | file |\n|---|---|\n| critical | src/db.py |",
-            "In Zeile 4 wird die Eingabe verkettet.",
-            "第4行直接拼接了用户输入。",
-            "There is an exploit.",
-            "src/db.py has a bug.",
-            "No issues, but src/db.py:4 concatenates its input.",
-            "I read both files, lines 3-9 leak the key.",
-        ] {
-            assert_eq!(weight(text), Some(true), "{text}");
-        }
-        for text in [
-            "The query in src/db.py is concatenated from user input.",
-            "The query in db.py is concatenated.",
-            "src/db.py has no issues except that the input is concatenated.",
+            "I found a critical SQL injection in src/db.py:5. Let me read the callers.",
+            "The query is concatenated from user input. Next I read the tests.",
+            "This is a SQL injection.",
+            "Do not merge this! Now the second patch.",
+            "There is a bug in the loop.",
+            "- **Severity**: warning\n- **File**: src/db.py",
             "Anyone can read all rows.",
-            "No issues, the query in src/db.py is concatenated from user input.",
-            "Not everything in here looks good.",
-            "直接拼接了用户输入",
-            "In src/db.py wird die Eingabe verkettet.",
-            "The change adds a helper and its tests.",
+            "The password is stored in plain text.",
+            "Das ist eine kritische Lücke.",
+            "这里存在SQL注入漏洞。",
+            "Обнаружена уязвимость.",
+            "The key is hard-coded, and the token leaks.",
         ] {
-            assert_eq!(weight(text), Some(false), "{text}");
+            assert!(asserted(text, &PATHS).is_some(), "{text}");
         }
         for text in [
-            "I have reviewed all files and found no issues.",
-            "I read src/db.py and found no problems.",
-            "I read src/db.py and src/calc.py.",
-            "I've read the Makefile, src/db.py, and src/calc.py in full.",
-            "I read lines 1-20 of src/db.py.",
-            "After reading src/db.py, I found no issues.",
-            "Nothing is wrong with `x`.",
-            "The code in src/db.py is correct.",
-            "Here is my answer:",
-            "Done.",
+            "Let me look at src/auth.rs",
+            "Let me check src/db.py line 40 for SQL injection.",
+            "I'll look at whether the input is validated.",
+            "Checking for injection flaws and race conditions next.",
+            "This could be a vulnerability, so I read the callers.",
+            "Is this a SQL injection?",
+            "Now I read the dependency_injection.rs and `sql_injection_tests`.",
+            "I have read src/db.py. No vulnerabilities so far.",
+            "Reading the patches.",
+            "The function takes a name and returns the rows.",
+            "I need to verify that the query is not concatenated.",
+            "<think>A critical injection!</think>Reading on.",
+            "Keine kritischen Probleme bisher.",
+            "",
         ] {
-            assert_eq!(weight(text), None, "{text}");
+            assert_eq!(asserted(text, &PATHS), None, "{text}");
         }
     }
 }

@@ -290,6 +290,172 @@ const LOOK_ALIKES: [(Language, &[&str]); 13] = [
     ),
 ];
 
+/// Answers in each language that say how the code is, and decide nothing: not fixed, not fixed yet, fixed, who fixes it.
+const STATES: [(Language, &[&str]); 13] = [
+    (
+        Language::German,
+        &[
+            "Nicht behoben.",
+            "Noch nicht behoben.",
+            "Behoben.",
+            "Wurde nicht behoben",
+            "Wer behebt das",
+            "Nicht akzeptiert",
+        ],
+    ),
+    (
+        Language::French,
+        &[
+            "Pas corrigé.",
+            "Pas encore corrigé.",
+            "Corrigé.",
+            "N'a pas été corrigé",
+            "Qui corrige",
+            "Non accepté",
+        ],
+    ),
+    (
+        Language::Spanish,
+        &[
+            "No corregido.",
+            "Todavía no corregido.",
+            "Corregido.",
+            "No se ha corregido",
+            "Quién lo corrige",
+            "No aceptado",
+        ],
+    ),
+    (
+        Language::Portuguese,
+        &[
+            "Não corrigido.",
+            "Ainda não corrigido.",
+            "Corrigido.",
+            "Não foi corrigido",
+            "Quem corrige",
+            "Não aceito",
+        ],
+    ),
+    (
+        Language::Italian,
+        &[
+            "Non corretto.",
+            "Non ancora corretto.",
+            "Corretto.",
+            "Non è stato corretto",
+            "Chi lo corregge",
+            "Non accettato",
+        ],
+    ),
+    (
+        Language::Dutch,
+        &[
+            "Niet opgelost.",
+            "Nog niet opgelost.",
+            "Opgelost.",
+            "Is niet opgelost",
+            "Wie lost dit op",
+            "Niet geaccepteerd",
+        ],
+    ),
+    (
+        Language::Polish,
+        &[
+            "Nie naprawione.",
+            "Jeszcze nie naprawione.",
+            "Naprawione.",
+            "Nie zostało naprawione",
+            "Kto to naprawi",
+            "Nie zaakceptowane",
+        ],
+    ),
+    (
+        Language::Russian,
+        &[
+            "Не исправлено.",
+            "Ещё не исправлено.",
+            "Исправлено.",
+            "Не было исправлено",
+            "Кто исправит",
+            "Не принято",
+        ],
+    ),
+    (
+        Language::Ukrainian,
+        &[
+            "Не виправлено.",
+            "Ще не виправлено.",
+            "Виправлено.",
+            "Не було виправлено",
+            "Хто виправить",
+            "Не прийнято",
+        ],
+    ),
+    (
+        Language::Japanese,
+        &[
+            "未修正です。",
+            "まだ修正していません。",
+            "修正済みです。",
+            "修正されていません",
+            "誰が修正しますか",
+            "受け入れられません",
+        ],
+    ),
+    (
+        Language::Chinese,
+        &["未修复。", "还没有修复。", "已修复。", "没有修复", "谁来修复", "不接受"],
+    ),
+    (
+        Language::Korean,
+        &[
+            "수정되지 않았습니다.",
+            "아직 수정되지 않았습니다.",
+            "수정했습니다.",
+            "누가 수정합니까",
+            "수용하지 않습니다",
+        ],
+    ),
+    (
+        Language::Arabic,
+        &[
+            "لم يتم إصلاحه.",
+            "لم يتم إصلاحه بعد.",
+            "تم إصلاحه.",
+            "من سيصلحه",
+            "غير مقبول",
+        ],
+    ),
+];
+
+#[test]
+fn how_the_code_is_decides_nothing() {
+    assert_eq!(STATES.len(), all().count());
+    for (language, answers) in STATES {
+        for answer in answers {
+            for written in [
+                (*answer).to_owned(),
+                format!("> {answer}"),
+                format!("\"{answer}\""),
+                format!("{answer}?"),
+            ] {
+                assert!(!is_decision(said(language, &written)), "{language:?}: {written}");
+            }
+        }
+    }
+    for answer in [
+        "Not fixed.",
+        "Not fixed yet.",
+        "Fixed.",
+        "\"won't fix\"",
+        "> won't fix",
+        "Won't fix?",
+        "Who fixes this?",
+    ] {
+        assert!(!is_decision(intent(&OwnWords::of(answer), None)), "{answer}");
+    }
+}
+
 #[test]
 fn look_alikes_decide_nothing() {
     assert_eq!(LOOK_ALIKES.len(), all().count());

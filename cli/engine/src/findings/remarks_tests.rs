@@ -1,0 +1,153 @@
+//! Remarks as models write them beside an empty list. The grammar is written against every other line of the two tables; the lines
+//! between are kept back to measure it.
+
+use super::*;
+
+const HARMLESS: &str = include_str!("../../../../tests/fixtures/remarks/harmless.txt");
+const ALARMING: &str = include_str!("../../../../tests/fixtures/remarks/alarming.txt");
+const PATHS: [&str; 3] = ["src/db.py", "src/calc.py", "Makefile"];
+/// Percent of the harmless remarks that cost no turn: those that the grammar is written against, and those that were kept back.
+const MIN_WRITTEN_AGAINST: usize = 95;
+const MIN_KEPT_BACK: usize = 90;
+
+/// The lines that the grammar is written against, and those that were kept back.
+fn halves(table: &str) -> [Vec<&str>; 2] {
+    let half = |rest| {
+        let lines = table.lines().enumerate().filter(move |(at, _)| at % 2 == rest);
+        lines.map(|(_, line)| line).collect()
+    };
+    [half(0), half(1)]
+}
+
+fn is_harmless_remark(text: &str) -> bool {
+    not_harmless(text, &PATHS).is_none()
+}
+
+#[test]
+fn every_rule_that_is_used_stands_in_its_grammar() {
+    assert_eq!(GRAMMARS.len(), 14);
+    for grammar in GRAMMARS.iter() {
+        assert_eq!(grammar.unknown, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn no_alarming_remark_is_harmless_and_nearly_every_honest_one_is() {
+    let [written_against, kept_back] = halves(HARMLESS);
+    assert!(written_against.len() >= 60 && ALARMING.lines().count() >= 120);
+    for (lines, at_least) in [(written_against, MIN_WRITTEN_AGAINST), (kept_back, MIN_KEPT_BACK)] {
+        let odd: Vec<&&str> = lines.iter().filter(|text| !is_harmless_remark(text)).collect();
+        assert!((lines.len() - odd.len()) * 100 >= lines.len() * at_least, "{odd:#?}");
+    }
+    let missed: Vec<&str> = ALARMING.lines().filter(|text| is_harmless_remark(text)).collect();
+    assert_eq!(missed, Vec::<&str>::new());
+}
+
+#[test]
+fn what_alarms_does_so_among_harmless_words() {
+    let harmless = "I reviewed all patches and found no issues.";
+    for text in ALARMING.lines().filter(|text| !text.starts_with('{')) {
+        for among in [
+            format!("{harmless} {text}"),
+            format!("{text}\n{harmless}"),
+            format!("{harmless}\n\n- {text}\n- No findings."),
+            format!("{text}\n\n<findings></findings>"),
+            format!("**{text}**"),
+        ] {
+            assert!(!is_harmless_remark(&among), "{among}");
+        }
+    }
+}
+
+#[test]
+fn a_harmless_remark_without_its_negation_or_with_a_word_more_is_not_harmless() {
+    let is_negation = |word: &str| ["no", "not", "none", "nothing", "without"].contains(&word.to_lowercase().as_str());
+    let mut changed = 0;
+    for text in HARMLESS.lines().filter(|text| text.is_ascii()) {
+        let words: Vec<&str> = text.split(' ').collect();
+        for at in 0..words.len() {
+            let mut more = words.clone();
+            more.insert(at, "exploit");
+            assert!(!is_harmless_remark(&more.join(" ")), "{}", more.join(" "));
+            let before = words.get(at.saturating_sub(1)).copied().unwrap_or_default();
+            if !is_negation(words[at]) || (at > 0 && is_negation(before)) {
+                continue;
+            }
+            let mut fewer = words.clone();
+            fewer.remove(at);
+            let fewer = fewer.join(" ");
+            // "Findings" alone, or behind a colon, is a heading.
+            let is_heading =
+                ["findings", "findings."].contains(&words[at + 1..].join(" ").as_str()) && !words.contains(&"have");
+            let is_sentence = words.len() > 1 && !is_heading;
+            if is_sentence && !words[at].eq_ignore_ascii_case("without") {
+                assert!(!is_harmless_remark(&fewer), "{fewer}");
+                changed += 1;
+            }
+        }
+    }
+    assert!(changed > 40, "{changed}");
+}
+
+#[test]
+fn what_was_not_read_and_what_is_not_so_is_never_harmless() {
+    for subject in ["files", "patches", "tests", "changes"] {
+        for text in [
+            format!("I reviewed no {subject}."),
+            format!("No {subject} were reviewed."),
+            format!("I did not review the {subject}."),
+            format!("I only reviewed the {subject}."),
+            format!("I reviewed most of the {subject}."),
+            format!("None of the {subject} were read."),
+            format!("The {subject} are not correct."),
+            format!("The {subject} are missing."),
+            format!("No {subject} are correct."),
+            format!("Reviewed {subject}: none"),
+            format!("Not all {subject} look good."),
+        ] {
+            assert!(!is_harmless_remark(&text), "{text}");
+        }
+    }
+}
+
+#[test]
+fn json_says_what_its_names_and_texts_say() {
+    for text in [
+        "{\"findings\": []}",
+        "[]",
+        "{\"findings\": [], \"summary\": \"No issues found.\"}",
+        "{\"findings\": [], \"count\": 0}",
+        "Here is my answer:\n```json\n{\"findings\": []}\n```\n",
+    ] {
+        assert!(is_harmless_remark(text), "{text}");
+    }
+    for text in [
+        "{\"findings\": [], \"summary\": \"Do not merge.\"}",
+        "{\"findings\": [], \"rce\": []}",
+        "{\"findings\": [], \"count\": 3}",
+    ] {
+        assert!(!is_harmless_remark(text), "{text}");
+    }
+}
+
+#[test]
+fn a_path_is_one_and_a_sentence_in_its_form_is_none() {
+    for text in [
+        "I read src/db.py:4-9, Makefile and `find()`.",
+        "I read lines 1-20 of src/db.py.",
+        "I read src.",
+    ] {
+        assert!(is_harmless_remark(text), "{text}");
+    }
+    for text in [
+        "I read everything.RCE",
+        "I read `do_not_merge`.",
+        "I read `the key leaks`.",
+        "I read do_not_merge/rce.py.",
+        "I read the files.RCE in line 4",
+    ] {
+        assert!(!is_harmless_remark(text), "{text}");
+    }
+    let long = "No issues found. ".repeat(1_000);
+    assert!(!is_harmless_remark(&long), "nobody says so much of nothing");
+}
