@@ -220,7 +220,10 @@ async fn a_suggestion_about_a_vague_agents_md_is_made_once_in_a_merge_request() 
     let again = standing(&second);
     let [kept] = &again[..] else { panic!("{again:#?}") };
     assert_eq!(kept["finding"]["severity"], "suggestion");
-    assert_eq!(kept["finding"]["fingerprint"], one["finding"]["fingerprint"], "{kept:#}");
+    assert_eq!(
+        kept["finding"]["fingerprint"], one["finding"]["fingerprint"],
+        "{kept:#}"
+    );
     assert_eq!(threads(), said, "nothing is said again");
 }
 

@@ -15,7 +15,16 @@ async fn an_answer_without_end_is_given_up_and_nothing_of_it_is_left() {
             "sleep 600 > /dev/null 2>&1 & echo $! > \"${0%/*}/beside.pid\"; echo 1.18.33",
         ),
     ]);
-    let asked = async |name: &str| ask(&bin.path.join(name), "--version", Duration::from_mins(1), "/usr/bin:/bin", &OFF()).await;
+    let asked = async |name: &str| {
+        ask(
+            &bin.path.join(name),
+            "--version",
+            Duration::from_mins(1),
+            "/usr/bin:/bin",
+            &OFF(),
+        )
+        .await
+    };
     let error = asked("flood").await.expect_err("it never ends").to_string();
     assert_eq!(error, "it printed more than 16 KB");
     // What it says of errors has nowhere to go, and it goes on.
@@ -43,7 +52,14 @@ async fn an_answer_without_end_is_given_up_and_nothing_of_it_is_left() {
 async fn a_program_that_ends_without_an_answer_says_how() {
     let bin = bin(&[("broken", "echo no luck >&2; exit 3"), ("killed", "kill -s KILL $$")]);
     let asked = async |name: &str| {
-        let answer = ask(&bin.path.join(name), "--version", Duration::from_mins(1), "/usr/bin:/bin", &OFF()).await;
+        let answer = ask(
+            &bin.path.join(name),
+            "--version",
+            Duration::from_mins(1),
+            "/usr/bin:/bin",
+            &OFF(),
+        )
+        .await;
         answer.expect_err("no answer").to_string()
     };
     assert_eq!(
@@ -59,7 +75,14 @@ async fn a_program_that_ends_without_an_answer_says_how() {
 #[tokio::test(start_paused = true)]
 async fn a_program_that_does_not_end_is_given_up() {
     let bin = bin(&[("silent", "exec sleep 600")]);
-    let asked = ask(&bin.path.join("silent"), "--version", Duration::from_mins(1), "/usr/bin:/bin", &OFF()).await;
+    let asked = ask(
+        &bin.path.join("silent"),
+        "--version",
+        Duration::from_mins(1),
+        "/usr/bin:/bin",
+        &OFF(),
+    )
+    .await;
     let error = asked.expect_err("it never answers").to_string();
     assert_eq!(error, "it did not answer `--version` within 60 s");
 }

@@ -14,9 +14,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
 
-use super::{
-    api::Client,
-};
+use super::api::Client;
 use crate::{
     binary::{check_version, same_version},
     child::{LaunchSettings, Process, ProvenPort, Sandbox},

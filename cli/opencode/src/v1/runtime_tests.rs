@@ -4,7 +4,7 @@ use axum::{Json, Router, routing::get};
 use serde_json::json;
 
 use super::*;
-use crate::{OPENCODE_VERSION, test_support::launched, child::ProvenPort};
+use crate::{OPENCODE_VERSION, child::ProvenPort, test_support::launched};
 
 /// A server in OpenCode's place that says this of itself.
 async fn server(agents: Value, servers: Value, root: &str) -> ProvenPort {

@@ -244,7 +244,7 @@ impl Scene {
             &mut diff,
             &[security()],
             &self.instructions,
-            WhoseWords::default(),
+            (WhoseWords::default(), &RuleBook::default()),
             &spool,
         )
         .await

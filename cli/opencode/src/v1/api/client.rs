@@ -14,7 +14,7 @@ use super::{
     connector::OnlyTheChild,
     events::{fault, file_reads},
 };
-use crate::v1::child::ProvenPort;
+use crate::child::ProvenPort;
 
 /// Time limit of a call. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);

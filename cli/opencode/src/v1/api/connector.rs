@@ -8,7 +8,7 @@ use std::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::v1::child::ProvenPort;
+use crate::child::ProvenPort;
 
 /// Refuses connections that the child did not take, before a byte is sent over them.
 #[derive(Debug, Clone, Copy)]
