@@ -153,8 +153,8 @@ async fn one_file_of_certificates_lets_every_client_of_the_program_in() {
     let job = workers
         .actions_job("acme/service", None, trusting(&["config", "show"]))
         .await;
-    let plain = workers.command("actions-job acme/service").await;
-    let tokens = authority.in_front_of(plain["url"].as_str().unwrap()).await;
+    let unknown = workers.command("actions-job acme/service").await;
+    let tokens = authority.in_front_of(unknown["url"].as_str().unwrap()).await;
     let job = job
         .env("GITHUB_ACTIONS", "true")
         .env("ACTIONS_ID_TOKEN_REQUEST_URL", tokens)

@@ -56,7 +56,6 @@ impl ExtraCertificates {
     }
 
     /// Lets a client trust them, too.
-    #[must_use]
     pub fn trusted_by(&self, client: ClientBuilder) -> ClientBuilder {
         if self.0.is_empty() {
             return client;

@@ -71,12 +71,11 @@ impl Search<'_> {
         let mut others = Vec::new();
         let until = Instant::now() + VERSION_TIMEOUT;
         for binary in on_path("opencode", self.path) {
-            let version = match packaged_version(&binary) {
-                Some(version) => Ok(version),
-                None => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    version_within(left, &binary, self.path, self.sandbox).await
-                }
+            let version = if let Some(version) = packaged_version(&binary) {
+                Ok(version)
+            } else {
+                let left = until.saturating_duration_since(Instant::now());
+                version_within(left, &binary, self.path, self.sandbox).await
             };
             match version {
                 Ok(version) if version == OPENCODE_VERSION => return Ok(binary),

@@ -108,16 +108,15 @@ pub fn default_failback(model: &ModelId) -> Option<ModelId> {
         "cloudflare-workers-ai/@cf/moonshotai/kimi-k2.6" | "cloudflare-workers-ai/@cf/zai-org/glm-5.3" => {
             "cloudflare-workers-ai/@cf/zai-org/glm-5.2"
         }
-        "cloudflare-workers-ai/@cf/zai-org/glm-5.2" | "cloudflare-workers-ai/@cf/zai-org/glm-5.3-flash" => {
-            "cloudflare-workers-ai/@cf/zai-org/glm-4.7-flash"
-        }
+        "cloudflare-workers-ai/@cf/zai-org/glm-5.2"
+        | "cloudflare-workers-ai/@cf/zai-org/glm-5.3-flash"
+        | "cloudflare-workers-ai/@cf/qwen/qwen3.8-27b" => "cloudflare-workers-ai/@cf/zai-org/glm-4.7-flash",
         "cloudflare-workers-ai/@cf/deepseek-ai/deepseek-v4-pro-0813" => {
             "cloudflare-workers-ai/@cf/deepseek-ai/deepseek-v4-flash-0731"
         }
         "cloudflare-workers-ai/@cf/deepseek-ai/deepseek-v4-flash-0731" => {
             "cloudflare-workers-ai/@cf/zai-org/glm-5.3-flash"
         }
-        "cloudflare-workers-ai/@cf/qwen/qwen3.8-27b" => "cloudflare-workers-ai/@cf/zai-org/glm-4.7-flash",
         "cloudflare-workers-ai/@cf/nvidia/nemotron-3-120b-a12b" => "cloudflare-workers-ai/@cf/openai/gpt-oss-120b",
         "cloudflare-workers-ai/@cf/openai/gpt-oss-120b"
         | "cloudflare-workers-ai/@cf/google/gemma-4-26b-a4b-it"

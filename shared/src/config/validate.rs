@@ -223,17 +223,17 @@ fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
 /// Names a cycle, and the built-in link in it, if there is one: its author may not know of that.
 fn cycle(document: &ConfigDocument, models: &[ModelId]) -> String {
     let names: Vec<&str> = models.iter().chain(models.first()).map(ModelId::as_str).collect();
-    let mut text = format!("the chain goes round: {}", names.join(" → "));
-    for pair in names.windows(2) {
-        if let [from, to] = pair
-            && !document.failback.contains_key(*from)
-        {
-            text.push_str(&format!(
-                "; {from} falls back to {to} by default: name another model for it, or null, too"
-            ));
-        }
-    }
-    text
+    let by_default = names.windows(2).filter_map(|pair| match pair {
+        [from, to] if !document.failback.contains_key(*from) => Some(format!(
+            "; {from} falls back to {to} by default: name another model for it, or null, too"
+        )),
+        _ => None,
+    });
+    format!(
+        "the chain goes round: {}{}",
+        names.join(" → "),
+        by_default.collect::<String>()
+    )
 }
 
 #[cfg(test)]

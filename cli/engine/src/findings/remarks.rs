@@ -122,17 +122,14 @@ fn texts(answer: &str) -> Vec<String> {
         let (before, json) = rest.split_at(at);
         around.push_str(before);
         let mut values = Deserializer::from_str(json).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(value)) => {
-                let length = values.byte_offset().max(1);
-                say(&value, &mut said);
-                around.push('\n');
-                rest = &json[length..];
-            }
-            _ => {
-                around.push_str(&json[..1]);
-                rest = &json[1..];
-            }
+        if let Some(Ok(value)) = values.next() {
+            let length = values.byte_offset().max(1);
+            say(&value, &mut said);
+            around.push('\n');
+            rest = &json[length..];
+        } else {
+            around.push_str(&json[..1]);
+            rest = &json[1..];
         }
     }
     around.push_str(rest);
@@ -155,10 +152,10 @@ fn say(value: &Value, said: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| say(item, said)),
         Value::Object(fields) => {
             for (name, field) in fields {
-                if !KEYS.contains(&name.as_str()) {
-                    said.push(format!("{name}: {field}"));
-                } else {
+                if KEYS.contains(&name.as_str()) {
                     say(field, said);
+                } else {
+                    said.push(format!("{name}: {field}"));
                 }
             }
         }

@@ -93,13 +93,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
-    let missing: Vec<String> = coverage
-        .gaps
-        .iter()
-        .cloned()
-        .chain(without_proof(&coverage.unproven))
-        .collect();
-    let mut result = rate(&findings, &missing, &people, job.rubric, is_judged, stopped);
+    let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
@@ -154,6 +148,12 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         cost_usd,
         cache_hit_rate,
     }
+}
+
+/// What the review lacks: what was not read, and proof.
+fn missing(coverage: &Coverage) -> Vec<String> {
+    let gaps = coverage.gaps.iter().cloned();
+    gaps.chain(without_proof(&coverage.unproven)).collect()
 }
 
 /// The newest comment that the judge of this review has read; 0 for none.

@@ -266,16 +266,13 @@ impl Answer {
             recording.ended(Some(class));
         }
         let healed = class.is_provider_fault().then(|| self.reader.healed_end()).flatten();
-        piece.end = Some(match healed {
-            Some(missing) => {
-                bytes.extend_from_slice(missing.as_bytes());
-                self.settled = true;
-                End::Complete
-            }
-            None => {
-                self.keep();
-                End::Broken(class)
-            }
+        piece.end = Some(if let Some(missing) = healed {
+            bytes.extend_from_slice(missing.as_bytes());
+            self.settled = true;
+            End::Complete
+        } else {
+            self.keep();
+            End::Broken(class)
         });
         piece.bytes = bytes.freeze();
         self.book();

@@ -175,7 +175,7 @@ impl Reader {
             }
             kind if is_content(kind) => {
                 // What is done repeats what came before.
-                if kind.ends_with(".delta") {
+                if kind.strip_suffix(".delta").is_some() {
                     self.seen.progress(event["delta"].as_str().map_or(0, str::len));
                 }
                 Event::Content

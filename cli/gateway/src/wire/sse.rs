@@ -69,6 +69,10 @@ impl<'a> Iterator for Lines<'a> {
 
 /// Cuts a byte stream into frames, wherever the chunks begin and end. Lines may end in LF, CRLF or CR.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is something else that the bytes so far have told"
+)]
 pub(crate) struct FrameParser {
     buffer: BytesMut,
     scanned: usize,

@@ -262,7 +262,7 @@ async fn the_child_sees_only_what_is_listed() {
 
 #[test]
 fn setup_installs_the_version_that_conclave_asks_for() {
-    let package = include_str!("../../../../../package.json");
+    let package = include_str!("../../../../package.json");
     let pinned = format!("\"opencode-linux-x64\": \"{OPENCODE_VERSION}\"");
     assert!(
         package.contains(&pinned),

@@ -122,14 +122,14 @@ async fn answers_that_go_on_and_on_do_not_stretch_the_start() {
             after: Duration::from_millis(100),
         });
         let redactor = conclave_shared::redact::Redactor::default();
-        let settings = crate::OpenCodeSettings {
+        let settings = crate::v1::OpenCodeSettings {
             workspace: path,
             journal: &path.join("events.jsonl"),
             redactor: &redactor,
             agents: &[],
             mcp_servers: &[],
         };
-        let started = crate::OpenCode::start(launched, settings).await;
+        let started = crate::v1::OpenCode::start(launched, settings).await;
         assert!(started.is_err(), "it never answers");
         assert!(
             began.elapsed() < Duration::from_secs(20),

@@ -21,7 +21,7 @@ use conclave_engine::{
         ExistingFinding, GivenPatch, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport,
         UnprovenFinding,
     },
-    rules::AppliedRules,
+    rules::{AppliedRules, RuleBook},
     session::{Judgement, PanelResult, Refuter},
 };
 use conclave_fake_gitlab::{

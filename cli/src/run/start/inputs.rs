@@ -96,10 +96,8 @@ pub(crate) async fn render(
         .collect();
     let panel = plan.reviewers();
     let hot_spots = hot_spots(memory, diff.files.iter().map(|file| file.path.as_str()));
-    let uncut: Vec<PatchEntry> = diff
-        .files
-        .iter()
-        .enumerate()
+    let uncut: Vec<PatchEntry> = (0..)
+        .zip(&diff.files)
         .map(|(at, file)| PatchEntry::new(at, file))
         .collect();
     let file = |entries| ContextFile {
@@ -138,8 +136,9 @@ pub(crate) async fn render(
     for member in &mut plan.members {
         add_to_reviewer(&mut member.parts, contributed, member.name.as_str(), boundary);
     }
-    let in_prompt = (1..).zip(&texts);
-    let in_prompt = in_prompt.filter_map(|(number, text)| Some((number, text.as_deref()?)));
+    let in_prompt = (1..)
+        .zip(&texts)
+        .filter_map(|(number, text)| Some((number, text.as_deref()?)));
     let in_prompt = render_patch_texts(in_prompt, boundary);
     let reading = Reading {
         shared: SharedText {

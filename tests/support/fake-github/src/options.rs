@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// Every switch of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Options {
     /// The version of an Enterprise Server, which serves below `/api/v3` and `/api/graphql` and has no rate limits;
     /// nothing is github.com, which serves at the root.

@@ -254,9 +254,6 @@ impl<'a> Writer<'a, '_> {
 
     /// Adds a row that a statement reads by names: what every event has, and under `of` what this one is about.
     pub(super) fn row(&mut self, statement: &'static str, of: &impl Serialize) {
-        if self.takes_back {
-            return;
-        }
         #[derive(Serialize)]
         struct Row<'a, T> {
             id: Uuid,
@@ -266,6 +263,9 @@ impl<'a> Writer<'a, '_> {
             of: &'a T,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             proven: bool,
+        }
+        if self.takes_back {
+            return;
         }
         let Event {
             id,

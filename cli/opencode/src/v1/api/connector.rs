@@ -64,7 +64,7 @@ where
 mod tests {
     use tokio::io::AsyncReadExt;
 
-    use crate::v1::{api::Client, child::ProvenPort};
+    use crate::{child::ProvenPort, v1::api::Client};
 
     #[tokio::test]
     async fn another_program_at_the_port_of_a_dead_child_hears_nothing() {
