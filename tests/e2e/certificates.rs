@@ -153,11 +153,12 @@ async fn one_file_of_certificates_lets_every_client_of_the_program_in() {
     let job = workers
         .actions_job("acme/service", None, trusting(&["config", "show"]))
         .await;
-    let unknown = workers.command("actions-job acme/service").await;
-    let tokens = authority.in_front_of(unknown["url"].as_str().unwrap()).await;
+    let endpoint = workers.command("actions-job acme/service").await;
+    let tokens = authority.in_front_of(endpoint["url"].as_str().unwrap()).await;
     let job = job
         .env("GITHUB_ACTIONS", "true")
         .env("ACTIONS_ID_TOKEN_REQUEST_URL", tokens)
+        .env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", endpoint["token"].as_str().unwrap())
         .env("CONCLAVE_CONFIG_URL", &config_url)
         .without("CONCLAVE_CONFIG_ADMIN_TOKEN")
         .without("CONCLAVE_CONFIG_TOKEN");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::ReviewerOutcome};
+use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
 
 use crate::{
     findings::record_agreement,
@@ -50,8 +50,16 @@ pub(super) fn with_rules(
 pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
     let who: BTreeSet<String> = findings.iter().map(|finding| finding.reviewer.display_name()).collect();
     let names = who.into_iter().collect::<Vec<_>>().join(", ");
+    let is_critical = |finding: &UnprovenFinding| {
+        Severity::parse_lenient(&finding.severity).is_none_or(|severity| severity == Severity::Critical)
+    };
     let reason = match findings {
         [] => return None,
+        [one] if !is_critical(one) => format!(
+            "{names} reported a problem that weighs nobody knows how much, because {}: {}",
+            one.reason.trim_end_matches('.'),
+            sentence(&one.claim)
+        ),
         [one] => format!(
             "{names} reported a critical problem without code that shows it: {}",
             sentence(&one.claim)

@@ -229,15 +229,15 @@ impl Reader<'_> {
         strict: T,
     ) -> Option<T> {
         let value = table.get(name)?;
-        let written = match value.get_ref() {
-            DeValue::String(text) => text.trim().to_owned(),
-            _ => String::new(),
+        let (written, shown) = match value.get_ref() {
+            DeValue::String(text) => (text.trim(), format!("`{}`", text.trim())),
+            _ => ("", "something without quotation marks".to_owned()),
         };
         let known = all.into_iter().find(|word| word.to_string() == written);
         if known.is_none() {
             let words = all.map(|word| format!("\"{word}\"")).join(", ");
             let text =
-                format!("`{name}` is one of {words}, not `{written}`; until that is mended, \"{strict}\" is in force");
+                format!("`{name}` is one of {words}, not {shown}; until that is mended, \"{strict}\" is in force");
             self.remark(&value.span(), text);
         }
         Some(known.unwrap_or(strict))

@@ -144,7 +144,7 @@ fn the_enforcement_of_a_rule_is_read_and_what_is_unknown_counts_as_strict() {
         ),
         (
             "level = 3",
-            "rules.toml line 7: `level` is one of \"may\", \"should\", \"must\", not ``; until that is mended, \"must\" is in force",
+            "rules.toml line 7: `level` is one of \"may\", \"should\", \"must\", not something without quotation marks; until that is mended, \"must\" is in force",
             OnBreach::Warn,
         ),
         (

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use conclave_engine::{
     diff::{FilteredDiff, FilteredFile},
     review::{ApprovalHold, Review},
+    rules::ManualReview,
 };
 use conclave_shared::verdict::Verdict;
 
@@ -55,7 +56,12 @@ pub(crate) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
 /// What was prepared, or the end of a run that has nothing to do or nobody to do it.
 pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
-        nothing_left(&prepared.diff, &prepared.approval_holds, &context.output);
+        nothing_left(
+            &prepared.diff,
+            &prepared.approval_holds,
+            &prepared.plan.rules.manual_reviews,
+            &context.output,
+        );
         let Job { forge, workflow, .. } = &prepared.job;
         if let Some(forge) = forge {
             let without_secrets = |file: &FilteredFile| FilteredFile {
@@ -76,8 +82,8 @@ pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Pr
     }
 }
 
-/// Says that nothing is left to review, what was taken out, and why that is no reason to approve.
-pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], output: &Output) {
+/// Says that nothing is left to review, what was taken out, why that is no reason to approve, and who has to look.
+pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], people: &[ManualReview], output: &Output) {
     let mut text = String::from("Nothing to review");
     if diff.filtered.is_empty() {
         text.push_str(": the diff is empty.");
@@ -97,6 +103,10 @@ pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], output: 
         for place in &hold.places {
             let _ = write!(text, "\n  {place}");
         }
+    }
+    for demand in people {
+        let sentence = demand.describe(str::to_owned, &demand.rule, &demand.files.join(", "));
+        let _ = write!(text, "\n{sentence}. The bot does not approve.");
     }
     output.note(&text);
 }
