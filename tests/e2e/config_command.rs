@@ -218,7 +218,7 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
     ];
     let turn = run(&workers, at, &turn).await.expect_code(2);
     assert!(
-        turn.stderr.contains("/failback/") && turn.stderr.contains("comes back"),
+        turn.stderr.contains("/failback/") && turn.stderr.contains("the chain goes round"),
         "{}",
         turn.stderr
     );
@@ -289,7 +289,9 @@ async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
     let reader = reader.run().await.expect_code(2);
     assert!(reader.stderr.contains("ADMIN_TOKENS"), "{}", reader.stderr);
     assert!(!reader.stderr.contains(Workers::READER_TOKEN), "{}", reader.stderr);
-    assert!(reader.stderr.contains("without the name"), "{}", reader.stderr);
+    let unknown = config(&workers, at, &["history"]).env("CONCLAVE_CONFIG_ADMIN_TOKEN", "alice:unknown");
+    let unknown = unknown.run().await.expect_code(2);
+    assert!(unknown.stderr.contains("without the name"), "{}", unknown.stderr);
     let two_lines = config(&workers, at, &["history"]).env("CONCLAVE_CONFIG_ADMIN_TOKEN", "one\ntwo");
     let two_lines = two_lines.run().await.expect_code(2);
     assert!(
