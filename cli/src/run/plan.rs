@@ -201,7 +201,12 @@ pub(crate) async fn plan(
         return Err(Failure::RepoConfig(repo.all_problems()));
     }
     if prepared.diff.files.is_empty() {
-        nothing_left(&prepared.diff, &prepared.approval_holds, &prepared.plan.rules.manual_reviews, output);
+        nothing_left(
+            &prepared.diff,
+            &prepared.approval_holds,
+            &prepared.plan.rules.manual_reviews,
+            output,
+        );
         // Data stays data, also of a change that has no file to review.
         if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
             return Ok(Exit::Reviewed);

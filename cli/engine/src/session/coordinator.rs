@@ -64,7 +64,7 @@ pub async fn coordinate(
         }
     };
     let mut end = session.ask(&task, task.parts.clone()).await;
-    let is_silent = end.is_ok() && !mailbox.has_submission();
+    let is_silent = end.is_ok() && !mailbox.has_submission() && !mailbox.gave_up();
     if is_silent && context.stop.cause().is_none() && session.repairs_now(RepairKind::Unsubmitted) {
         end = session.ask(&task, vec![REMINDER.to_owned()]).await;
     }
@@ -77,7 +77,12 @@ pub async fn coordinate(
     }
     if report.outcome == ReviewerOutcome::Ok {
         report.outcome = ReviewerOutcome::Failed;
-        report.reason = Some("it never called submit_review".to_owned());
+        let reason = if mailbox.gave_up() {
+            "nothing that it submitted could be used"
+        } else {
+            "it never called submit_review"
+        };
+        report.reason = Some(reason.to_owned());
     }
     let reason = report.reason.clone().unwrap_or_else(|| "no reason given".to_owned());
     (report, JudgedBy::Rules(reason))

@@ -33,6 +33,8 @@ use crate::{
 const MAX_ANSWERS: usize = 10;
 /// Maximum length of a submission in bytes: a hundred findings with a page of reasons each.
 const MAX_SUBMISSION: usize = 512 << 10;
+/// So many submissions may be refused or given back. A judge that goes on like this pays for every one and gets nowhere.
+const MAX_REFUSED: usize = 8;
 
 #[derive(Debug, Clone)]
 struct Ready {
@@ -73,6 +75,8 @@ pub struct CoordinatorMailbox {
     repairs: Mutex<Vec<RepairKind>>,
     /// The arguments of the submission that was given back because it left findings out.
     partial: Mutex<Option<Value>>,
+    /// The number of submissions that were refused or given back.
+    refused: AtomicUsize,
     refuter: OnceLock<Refuter>,
     submitted: watch::Sender<bool>,
     closed: watch::Sender<bool>,
@@ -96,6 +100,7 @@ impl CoordinatorMailbox {
             submission: Mutex::new(None),
             repairs: Mutex::default(),
             partial: Mutex::default(),
+            refused: AtomicUsize::default(),
             refuter: OnceLock::new(),
             submitted: watch::Sender::new(false),
             closed: watch::Sender::new(false),
@@ -108,7 +113,12 @@ impl CoordinatorMailbox {
         let _ = self.refuter.set(refuter);
     }
 
-    /// Becomes `true` with the first valid submission.
+    /// Whether so many submissions were refused that no other one is waited for.
+    pub fn gave_up(&self) -> bool {
+        self.refused.load(Ordering::Relaxed) >= MAX_REFUSED
+    }
+
+    /// Becomes `true` with the first valid submission, or when no other one is waited for.
     pub fn submitted(&self) -> watch::Receiver<bool> {
         self.submitted.subscribe()
     }
@@ -189,6 +199,20 @@ impl CoordinatorTools for CoordinatorMailbox {
     }
 
     async fn submit_review(&self, arguments: Value) -> Result<Value, ToolError> {
+        let outcome = self.take(arguments).await;
+        if outcome.is_ok() || self.refused.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_REFUSED {
+            self.submitted.send_replace(true);
+            // The session ends here, and soon the runtime. An answer before that would only make it ask the model for
+            // closing words that nobody reads.
+            let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
+        }
+        outcome.map(|()| json!({"accepted": true}))
+    }
+}
+
+impl CoordinatorMailbox {
+    /// Takes a submission, as far as it goes. An error says what is wrong with it.
+    async fn take(&self, arguments: Value) -> Result<(), ToolError> {
         let findings = match self.ready.borrow().as_ref() {
             Some(ready) => ready.findings.clone(),
             None => {
@@ -247,14 +271,11 @@ impl CoordinatorTools for CoordinatorMailbox {
                 objections.join("; ")
             ));
         }
-        if !faults.is_empty() {
-            return Err(ToolError(faults.join(". ")));
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(ToolError(faults.join(". ")))
         }
-        self.submitted.send_replace(true);
-        // The session ends here, and soon the runtime. An answer before that would only make it ask the model for closing
-        // words that nobody reads.
-        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
-        Ok(json!({"accepted": true}))
     }
 }
 

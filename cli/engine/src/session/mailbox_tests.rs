@@ -86,6 +86,20 @@ async fn a_submission_beyond_all_measure_is_refused_and_a_long_summary_is_cut() 
 }
 
 #[tokio::test]
+async fn who_submits_what_cannot_be_used_again_and_again_is_not_waited_for() {
+    let mailbox = CoordinatorMailbox::default();
+    mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+    mailbox.close();
+    let ended = mailbox.submitted();
+    for number in 1..=MAX_REFUSED {
+        assert!(!*ended.borrow() && !mailbox.gave_up(), "{number}");
+        let refused = mailbox.submit_review(json!({"decisions": number})).await;
+        refused.expect_err("no submission");
+    }
+    assert!(*ended.borrow() && mailbox.gave_up() && !mailbox.has_submission());
+}
+
+#[tokio::test]
 async fn what_a_reviewer_wrote_cannot_close_a_section_of_the_coordinators_message() {
     let mailbox = CoordinatorMailbox::default();
     let mut steered = finding("F1", Severity::Warning, "a", "x", 1);
