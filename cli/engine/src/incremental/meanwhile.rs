@@ -18,6 +18,9 @@ use crate::{
 /// Maximum number of findings that the reason of a withheld approval names by their places.
 const MAX_PLACES: usize = 20;
 
+/// In front of a summary that knows nothing of what another run has found.
+const OF_BOTH: &str = "Another run has found what stands here and this one did not report. This one:";
+
 impl Review {
     /// Makes what has happened meanwhile a part of the review: findings of other runs stand in it, its verdict is at least as
     /// bad as theirs, and it neither approves nor lifts a block. What is known already changes nothing.
@@ -25,8 +28,12 @@ impl Review {
         if meanwhile.is_empty() {
             return;
         }
+        let mut is_new = false;
         for found in &meanwhile.findings {
-            self.carry(found);
+            is_new |= self.carry(found);
+        }
+        if is_new && !self.summary.starts_with(OF_BOTH) {
+            self.summary = format!("{OF_BOTH} {}", self.summary);
         }
         // What stands comes first, the severe before others, as after every review.
         self.findings.sort_by(|a, b| {
@@ -68,11 +75,12 @@ impl Review {
         self.carry_over.reviewed.retain(|files| files.head_sha != *head);
     }
 
-    fn carry(&mut self, found: &FoundMeanwhile) {
+    /// Takes a finding of another run over. Returns whether it was not known yet.
+    fn carry(&mut self, found: &FoundMeanwhile) -> bool {
         let record = &found.record;
         let fingerprint = &record.fingerprint;
         if self.surviving().any(|entry| entry.finding.fingerprint == *fingerprint) {
-            return;
+            return false;
         }
         let mut entry = recorded("", record, String::new());
         entry.production_risk = record.production_risk;
@@ -103,6 +111,7 @@ impl Review {
         self.carry_over
             .findings
             .sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
+        true
     }
 
     fn hold(&mut self, meanwhile: &Meanwhile) {

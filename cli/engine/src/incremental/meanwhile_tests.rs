@@ -40,6 +40,7 @@ fn a_finding_of_another_run_stands_in_this_review() {
     assert_eq!(review.threads[0].change, ThreadChange::Keep);
     assert_eq!(review.carry_over.findings[0].before, Before::Posted);
     assert_eq!(review.approval_holds[0].places, [format!("{FILE}:3")]);
+    assert!(review.summary.starts_with(OF_BOTH), "{}", review.summary);
     // A second time it changes nothing.
     let before = review.clone();
     review.add_meanwhile(&meanwhile);

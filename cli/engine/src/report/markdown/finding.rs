@@ -44,13 +44,14 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     let folded = match (&finding.second, &finding.fix) {
         (_, Some(_)) => "Evidence and possible fix",
         (Some(_), None) => "Evidence, at two places",
+        (None, None) if finding.evidence.trim().is_empty() => "Category",
         (None, None) => "Evidence",
     };
-    let _ = write!(
-        text,
-        "\n\n<details><summary>{folded}</summary>\n\n{}",
-        fenced(&finding.evidence, language(&finding.file))
-    );
+    let _ = write!(text, "\n\n<details><summary>{folded}</summary>");
+    // What another run has found comes without its code.
+    if !finding.evidence.trim().is_empty() {
+        let _ = write!(text, "\n\n{}", fenced(&finding.evidence, language(&finding.file)));
+    }
     if let Some(second) = &finding.second {
         let _ = write!(
             text,
