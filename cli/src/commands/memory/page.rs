@@ -57,7 +57,7 @@ fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 3] {
         format!("  {}", clean(&entry.fingerprint)),
         effect,
         format!(
-            "{}, {}, in {changes}, last on {}",
+            "{}, {}, in the changes {changes}, last on {}",
             clean(&entry.category),
             clean(&entry.path),
             day(entry.last_ms)
@@ -103,7 +103,7 @@ mod tests {
             }],
             ..RepositoryMemory::default()
         });
-        for part in ["group/project", "in 1, 2, 3", "left out", "src/b.py", "1970-01-01"] {
+        for part in ["group/project", "in the changes 1, 2, 3", "left out", "src/b.py", "1970-01-01"] {
             assert!(shown.contains(part), "{part} is missing in\n{shown}");
         }
         assert!(!shown.contains("\u{1b}[31m"), "nothing acts on the terminal");
