@@ -58,6 +58,9 @@ const call = (method, path, body, headers = {}) =>
 /** A text as the Worker reads it: half of a pair of surrogates is not a character. */
 const readable = (text) => Buffer.from(text, 'utf8').toString('utf8');
 
+/** A name with the characters that its place shows by their code points. */
+const writtenOut = (token) => token.replace(/<U\+([0-9A-F]{4,6})>/g, (_, code) => String.fromCodePoint(Number.parseInt(code, 16)));
+
 test(`${ROUNDS} documents and what they leave behind (seed ${SEED})`, async () => {
   const roll = dice(SEED);
   let revision = 0;
@@ -81,7 +84,7 @@ test(`${ROUNDS} documents and what they leave behind (seed ${SEED})`, async () =
       const document = JSON.parse(readable(text));
       for (const { pointer, detail } of verdict.errors) {
         assert.ok(detail, where);
-        const known = pointer.split('/').slice(1, -1).map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+        const known = pointer.split('/').slice(1, -1).map((token) => writtenOut(token).replaceAll('~1', '/').replaceAll('~0', '~'));
         // What a fault is about, or what it is in, is there.
         const parent = known.reduce((at, token) => (at === null || typeof at !== 'object' ? undefined : Object.getOwnPropertyDescriptor(at, token)?.value), document);
         assert.ok(parent !== undefined, `${pointer} ${where}`);

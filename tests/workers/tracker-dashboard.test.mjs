@@ -141,7 +141,7 @@ describe('pages', () => {
       /anthropic\/<wbr>claude-haiku-4-5<wbr> <span class="note">no answer/,
       /Timed out/,
       /2 attempts/,
-      /89\.1% from the cache/,
+      /90\.0% from the cache/,
       /sql-injection/,
       /without the coordinator/,
       /3 parts not reviewed/,

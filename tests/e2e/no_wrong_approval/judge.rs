@@ -329,13 +329,24 @@ async fn a_merge_keeps_the_highest_severity() {
     );
     scene.review().await.critical_stands("merged into another problem");
 
-    // The same claim, reported as less: it rises, and it may be merged without more.
-    let scene = changed().await;
-    let lesser = Found {
+    // The same kind of problem in other lines is a problem of its own.
+    let elsewhere = Found {
         severity: "suggestion",
         claim: "The name should be a parameter of the query.",
-        evidence: "def rows(connection, name):\n    name = checked(name)",
+        evidence: "def rows(connection, name):",
         ..CRITICAL
+    };
+    let scene = changed().await;
+    scene.finds(&[&CRITICAL, &elsewhere]);
+    scene.decides(&json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"}]));
+    scene.review().await.critical_stands("merged into one in other lines");
+
+    // The same problem, reported as less: it rises, and it may be merged without more.
+    let both = format!("{NEW_GUARD}\n{QUERY}");
+    let scene = changed().await;
+    let lesser = Found {
+        evidence: &both,
+        ..elsewhere
     };
     scene.finds(&[&CRITICAL, &lesser]);
     scene.decides(&json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"}]));

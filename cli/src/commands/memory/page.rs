@@ -103,7 +103,13 @@ mod tests {
             }],
             ..RepositoryMemory::default()
         });
-        for part in ["group/project", "in the changes 1, 2, 3", "left out", "src/b.py", "1970-01-01"] {
+        for part in [
+            "group/project",
+            "in the changes 1, 2, 3",
+            "left out",
+            "src/b.py",
+            "1970-01-01",
+        ] {
             assert!(shown.contains(part), "{part} is missing in\n{shown}");
         }
         assert!(!shown.contains("\u{1b}[31m"), "nothing acts on the terminal");
