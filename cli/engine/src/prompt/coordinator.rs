@@ -22,16 +22,15 @@ pub fn render_coordinator(file: &ContextFile<'_>, nonce: &Nonce) -> Rendered {
         .collect();
     sections.extend(for_agent(file.contributed, ReviewerName::COORDINATOR, nonce));
     let input = nonce.section("mr_input", &sections.join("\n\n"));
-    let noun = file.subject.noun();
     let order = if file.patches.is_empty() {
-        "No file has to be reviewed: what it changes was reviewed before, as it is, so the panel is empty and \
+        "No file has to be reviewed: what this change has was reviewed before, as it is, so the panel is empty and \
          nothing is missing. Judge the earlier findings, answer what people ask, then call `submit_review`. The panel's answer:"
     } else {
         "The reviewers are done. Judge their findings, then call `submit_review`. These are they, as `spawn_reviewers` returns \
          them:"
     };
     Rendered {
-        text: format!("{input}\n\nThis is a {noun}: in what you write say \"the {noun}\", not MR. {order}"),
+        text: format!("{input}\n\n{order}"),
         left_out: cuts.0,
     }
 }

@@ -14,8 +14,6 @@ pub fn reviewer_parts(library: &PromptLibrary, reviewer: &str) -> Result<Vec<Str
 /// What stands in every reviewer's message before its role.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedText<'a> {
-    /// The forge's word for a merge request.
-    pub noun: &'a str,
     /// The text of the context file.
     pub context: &'a str,
     /// The section with the patches that need not be opened; none of a large change.
@@ -28,7 +26,7 @@ pub struct SharedText<'a> {
 /// The text of the context file stands in the shared part. A reviewer that fetched it with a tool would get it behind its
 /// role, where no other reviewer's cache reaches, and seven would pay for it seven times.
 pub fn brief(parts: &mut Vec<String>, shared: SharedText<'_>, field: &Field<'_>) {
-    let SharedText { noun, context, patches } = shared;
+    let SharedText { context, patches } = shared;
     let (how, patches) = match patches {
         Some(patches) => (
             "Its index numbers the patches. Those whose text follows in the last section need not be opened, the others \
@@ -43,8 +41,7 @@ pub fn brief(parts: &mut Vec<String>, shared: SharedText<'_>, field: &Field<'_>)
     parts.insert(
         0,
         format!(
-            "Review one {noun}. The rules call it MR; in what you write it is \"the {noun}\". This is the text of `{CONTEXT_FILE}`, whole. \
-             {how} Your role comes last.\n\n{context}{patches}"
+            "Review one change. This is the text of `{CONTEXT_FILE}`, whole. {how} Your role comes last.\n\n{context}{patches}"
         ),
     );
     if let Some(role) = parts.last_mut() {
@@ -133,7 +130,6 @@ mod tests {
         let message = |reviewer: &str| {
             let mut parts = reviewer_parts(&library, reviewer).expect("a prompt");
             let shared = SharedText {
-                noun: "pull request",
                 context: "<mr_body_0>\ntext\n</mr_body_0>\n",
                 patches: None,
             };
@@ -143,7 +139,7 @@ mod tests {
         let (security, release) = (message("security"), message("release"));
         assert_eq!(security.len(), 2);
         assert_eq!(security[0], release[0]);
-        assert!(security[0].starts_with("Review one pull request. "), "{}", security[0]);
+        assert!(security[0].starts_with("Review one change. "), "{}", security[0]);
         assert!(security[0].ends_with("Your role comes last.\n\n<mr_body_0>\ntext\n</mr_body_0>\n"));
         assert!(security[1].starts_with("# Reviewer: security\n") && release[1].starts_with("# Reviewer: release\n"));
         assert!(security[1].contains("## Your patches"), "{}", security[1]);

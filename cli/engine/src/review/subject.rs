@@ -8,8 +8,6 @@ use crate::untrusted::Untrusted;
 pub struct ReviewSubject {
     /// `gitlab`, `github` or `local`.
     pub forge: &'static str,
-    /// The forge's word for it, as in `merge request`; empty for a range of commits.
-    pub noun: &'static str,
     /// The project's path on the forge, or the directory's name.
     pub project: String,
     /// The merge request's number in its project.
@@ -49,11 +47,6 @@ impl ReviewSubject {
     /// The commit that settings, rules and instructions are read from. It is never one of the change itself.
     pub fn settings_commit(&self) -> &str {
         self.settings_sha.as_deref().unwrap_or(&self.base_sha)
-    }
-
-    /// The word for it.
-    pub const fn noun(&self) -> &'static str {
-        if self.noun.is_empty() { "change" } else { self.noun }
     }
 }
 

@@ -249,7 +249,6 @@ impl ChangeApi for GitHub {
         let project = pull.base.repo.map(|repository| repository.full_name);
         let subject = ReviewSubject {
             forge: "github",
-            noun: WORDS.noun,
             project: project.unwrap_or_else(|| format!("{}/{}", self.owner, self.name)),
             merge_request: Some(self.number),
             web_url: Some(pull.html_url),

@@ -166,7 +166,6 @@ impl ChangeApi for GitLab {
         let tip = target::tip(self, &branch, &version.base).await?;
         let subject = ReviewSubject {
             forge: "gitlab",
-            noun: WORDS.noun,
             project,
             merge_request: Some(self.iid),
             web_url,

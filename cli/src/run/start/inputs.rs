@@ -142,7 +142,6 @@ pub(crate) async fn render(
     let in_prompt = render_patch_texts(in_prompt, boundary);
     let reading = Reading {
         shared: SharedText {
-            noun: job.subject.noun(),
             context: &context.text,
             patches: in_prompt.as_deref(),
         },

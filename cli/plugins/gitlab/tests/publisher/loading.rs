@@ -13,7 +13,6 @@ fn subject(stage: &Stage) -> ReviewSubject {
     let sha = |name: &str| refs[name].as_str().unwrap().to_owned();
     ReviewSubject {
         forge: "gitlab",
-        noun: "merge request",
         project: "group/project".to_owned(),
         merge_request: Some(stage.merge_request.iid),
         web_url: Some(format!(
