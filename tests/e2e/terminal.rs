@@ -104,7 +104,7 @@ async fn ctrl_c_shows_what_is_known_and_says_how_to_end_at_once() {
     let text = terminal.shows("ended with 130").await;
     for part in [
         "Stopping: what is known so far comes in a moment; once more, and it ends at once.",
-        "Inconclusive: not everything was reviewed",
+        "Significant concerns: 1 critical; no judge took part",
         "the run was stopped",
         "src/users.py:2",
         "Stopped: this is what is known so far. Nothing is left running.",
