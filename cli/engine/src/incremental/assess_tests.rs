@@ -288,8 +288,9 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
             for (on_breach, from) in [
                 (OnBreach::Comment, from),
                 (OnBreach::Warn, from),
-                (OnBreach::Review, 3),
-                (OnBreach::Block, 3),
+                // A breach that a person has to approve takes another person.
+                (OnBreach::Review, 4),
+                (OnBreach::Block, 4),
             ] {
                 assert_eq!(
                     settles(severity, false, "logging", Some(on_breach), settings),

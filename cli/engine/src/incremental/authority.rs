@@ -5,7 +5,7 @@
 
 use conclave_shared::severity::Severity;
 
-use super::{ReplyIntent, declines_with_reason, intent};
+use super::{ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
 use crate::{
     repo_config::AuthorSettles,
     review::{AuthorRole, ExistingFinding, FindingRecord, Reply, ThreadState},
@@ -48,7 +48,10 @@ pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision<'_>> {
     let replies = to_this_severity(finding);
     let at = replies.iter().rposition(may_settle)?;
     let last = &replies[at];
-    let objects = |reply: &Reply| reply.role == AuthorRole::Author && !settles(meaning(finding, reply));
+    let objects = |reply: &Reply| {
+        let agrees = || settles(meaning(finding, reply)) || is_courtesy(&reply.body.own_words());
+        reply.role == AuthorRole::Author && !agrees()
+    };
     let is_open = finding.state != ThreadState::ResolvedByUs && replies[at + 1..].iter().any(objects);
     (!last.edited && !is_open).then(|| Decision {
         author: &last.author,

@@ -172,12 +172,12 @@ fn a_members_answer_decides_and_nobody_elses() {
     gone(
         &scene().replied(AuthorRole::Member, "won't fix"),
         &resolve("a member declined it"),
-        Some(Before::Resolved),
+        Some(Before::Declined),
     );
     gone(
         &scene().replied(AuthorRole::Member, "Acknowledged."),
         &resolve("a member acknowledged it"),
-        Some(Before::Resolved),
+        Some(Before::Declined),
     );
     for role in [AuthorRole::Outsider, AuthorRole::Machine, AuthorRole::Us] {
         stands(&scene().replied(role, "won't fix"));
@@ -194,7 +194,7 @@ fn a_members_answer_decides_and_nobody_elses() {
             .replied(AuthorRole::Member, "won't fix")
             .replied(AuthorRole::Outsider, "Oh no."),
         &resolve("a member declined it"),
-        Some(Before::Resolved),
+        Some(Before::Declined),
     );
 }
 
@@ -202,7 +202,7 @@ fn a_members_answer_decides_and_nobody_elses() {
 fn an_answer_decides_also_without_a_judge() {
     let mut scene = scene().replied(AuthorRole::Member, "won't fix");
     scene.degraded = true;
-    gone(&scene, &resolve("a member declined it"), Some(Before::Resolved));
+    gone(&scene, &resolve("a member declined it"), Some(Before::Declined));
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_reason_behind_a_decision_settles_what_is_not_serious() {
         gone(
             &scene().replied(AuthorRole::Member, text),
             &resolve("a member declined it"),
-            Some(Before::Resolved),
+            Some(Before::Declined),
         );
         stands(&scene().replied(AuthorRole::Outsider, text));
         let serious: [fn(&mut FindingRecord); 3] = [

@@ -92,6 +92,24 @@ fn holds_words_alone(answer: &OwnWords) -> bool {
     !answer.goes_on && block.text().trim().nfc().all(is_word)
 }
 
+/// Words of thanks and of consent that say nothing else.
+const COURTESIES: [&str; 16] = [
+    "thanks", "thank", "you", "thx", "ok", "okay", "great", "cool", "good", "perfect", "nice", "cheers", "danke",
+    "merci", "gracias", "grazie",
+];
+
+/// Returns whether an answer is nothing but such words.
+pub(super) fn is_courtesy(answer: &OwnWords) -> bool {
+    let sentences = sentences(&text(answer));
+    let is_one = |word: &String| COURTESIES.contains(&word.as_str());
+    let is_plain = !answer.doubtful && !answer.goes_on && answer.blocks.iter().all(|block| block.paragraph);
+    is_plain
+        && !sentences.is_empty()
+        && sentences
+            .iter()
+            .all(|sentence| !sentence.question && sentence.words.iter().all(is_one))
+}
+
 /// Returns whether a person asks something in their own words.
 pub fn asks(comment: &OwnWords) -> bool {
     sentences(&text(comment)).iter().any(|sentence| sentence.question)
