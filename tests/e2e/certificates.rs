@@ -151,7 +151,11 @@ async fn one_file_of_certificates_lets_every_client_of_the_program_in() {
 
     // A job's own token, asked for behind the same authority.
     let job = workers
-        .actions_job("acme/service", None, trusting(&["config", "show"]))
+        .actions_job(
+            "acme/service",
+            None,
+            trusting(&["config", "show", "--project", "127.0.0.1:acme/service"]),
+        )
         .await;
     let endpoint = workers.command("actions-job acme/service").await;
     let tokens = authority.in_front_of(endpoint["url"].as_str().unwrap()).await;

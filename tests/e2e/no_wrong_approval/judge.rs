@@ -338,7 +338,10 @@ async fn a_merge_keeps_the_highest_severity() {
     };
     let scene = changed().await;
     scene.finds(&[&CRITICAL, &elsewhere]);
-    scene.decides(&json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"}]));
+    scene.decides(
+        &json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
+                          "reason": "The name is checked."}]),
+    );
     scene.review().await.critical_stands("merged into one in other lines");
 
     // The same problem, reported as less: it rises, and it may be merged without more.

@@ -260,7 +260,7 @@ impl<'a> Rules<'a> {
             return (Effect::Merge { target, refuted }, None);
         }
         let fault = match self.grounds.refutations.get(&finding.id) {
-            None => format!("{into} makes another claim, so merging needs `refuted_by` too"),
+            None => format!("{into} makes another claim, or one about other lines, so merging needs `refuted_by` too"),
             Some(_) => self.fault(finding),
         };
         (Effect::Keep, Some(fault))
