@@ -29,7 +29,7 @@ pub async fn version() -> Result<String, GitError> {
     version_of(&mut command, VERSION_TIMEOUT).await
 }
 
-/// What this command says of its version. One that does not end, or writes without an end, is killed.
+/// The answer of this command to the question for its version. One that does not end, or writes without an end, is killed.
 async fn version_of(command: &mut Command, limit: Duration) -> Result<String, GitError> {
     let mut child = command.spawn().map_err(GitError::Start)?;
     let no_version = |cause: &str| GitError::NoVersion(cause.to_owned());

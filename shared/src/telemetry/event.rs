@@ -234,12 +234,18 @@ pub struct TokensByModel {
     pub estimated_usd: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")
+)]
 fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")
+)]
 fn is_free(value: &f64) -> bool {
     *value <= 0.0
 }

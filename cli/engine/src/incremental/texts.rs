@@ -54,7 +54,7 @@ pub(super) fn worse(before: Severity, now: Severity, head_sha: &str) -> String {
     )
 }
 
-/// What is said in a thread that was settled by an answer which was deleted, edited or followed by another one.
+/// The answer in a thread that was settled by an answer which was deleted, edited or followed by another one.
 pub(super) const TAKEN_BACK: &str =
     "The answer that settled this is not the last word any more, and the code is still there, so it is open again.";
 

@@ -11,7 +11,7 @@ use crate::{repo_config::RubricSettings, review::JudgedFinding, rules::ManualRev
 pub struct RubricInput<'a> {
     /// All judged findings; those that do not stand are ignored.
     pub findings: &'a [JudgedFinding],
-    /// What had to be reviewed or proved and was not, in words. Anything here makes the review inconclusive.
+    /// Everything that had to be reviewed or proved and was not, in words. Anything here makes the review inconclusive.
     pub gaps: &'a [String],
     /// What a person has to look at, because a rule says so. With one of them the verdict is never `approved`, and nothing
     /// approves the merge request in that person's place.

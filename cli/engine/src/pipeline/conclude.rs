@@ -150,7 +150,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     }
 }
 
-/// What the review lacks: what was not read, and proof.
+/// Everything that the review lacks: what was not read, and proof.
 fn missing(coverage: &Coverage) -> Vec<String> {
     let gaps = coverage.gaps.iter().cloned();
     gaps.chain(without_proof(&coverage.unproven)).collect()

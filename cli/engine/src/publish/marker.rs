@@ -56,7 +56,7 @@ pub(crate) fn without_markers(text: &str) -> String {
         rest = marker.split_once("-->").map_or("", |(_, after)| after);
     }
     kept.push_str(rest);
-    // The first line keeps its indentation: by it, Markdown tells code from words.
+    // The first line keeps its indentation: Markdown takes an indented line for code.
     let blank = kept.len() - kept.trim_start().len();
     let begin = kept[..blank].rfind('\n').map_or(0, |at| at + 1);
     kept[begin..].trim_end().to_owned()

@@ -31,7 +31,7 @@ pub struct ExistingFinding {
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
-    /// Whether it has become worse than its thread said first. Set when the findings are assessed.
+    /// True if it has become worse than its thread said first. Set when the findings are assessed.
     pub raised: bool,
     /// Whether the author of the merge request may settle it, by the settings of the target branch. Set when
     /// the findings are assessed.

@@ -113,7 +113,7 @@ impl CoordinatorMailbox {
         let _ = self.refuter.set(refuter);
     }
 
-    /// Whether so many submissions were refused that no other one is waited for.
+    /// Returns whether so many submissions were refused that no other one is waited for.
     pub fn gave_up(&self) -> bool {
         self.refused.load(Ordering::Relaxed) >= MAX_REFUSED
     }

@@ -93,7 +93,7 @@ impl OwnWords {
 }
 
 impl OwnBlock {
-    /// Whether it is a paragraph at the top level that consists of nothing but plain text.
+    /// Returns whether it is a paragraph at the top level that consists of nothing but plain text.
     pub fn is_plain_paragraph(&self) -> bool {
         self.paragraph && self.lines.iter().all(|line| !line.marked_up)
     }

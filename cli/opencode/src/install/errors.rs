@@ -149,7 +149,7 @@ impl InstallError {
     }
 }
 
-/// What to do about a registry's answer.
+/// The remedy for a registry's answer.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the error's text has references only")]
 const fn next_step(status: &u16) -> &'static str {
     match status {

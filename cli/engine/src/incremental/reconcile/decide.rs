@@ -130,7 +130,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     }
 }
 
-/// Whether the code of the finding is still there, as far as anyone knows.
+/// Returns whether the code of the finding is still there, as far as anyone knows.
 fn is_there(finding: &ExistingFinding) -> bool {
     finding.anchor != AnchorState::Changed
 }
