@@ -248,6 +248,8 @@ describe('from packed files, in an empty home,', () => {
     const { code, stderr } = await conclave(['demo'], { CONCLAVE_RUNTIME: 'opencode' });
     assert.equal(code, 2);
     assert.match(stderr.replaceAll(/\s+/g, ' '), passedOver);
-    assert.equal(readFileSync(join(work, 'calls'), 'utf8').trim().split('\n').every((call) => call === '--version'), true);
+    // Where there is a sandbox, it is asked in it and cannot even write that down.
+    const calls = existsSync(join(work, 'calls')) ? readFileSync(join(work, 'calls'), 'utf8').trim().split('\n') : [];
+    assert.deepEqual(calls.filter((call) => call !== '--version'), []);
   });
 });
