@@ -121,8 +121,9 @@ impl RuleBook {
 /// Returns whether a text that names this rule names something else as well that looks like an id: a word with a number behind a hyphen.
 pub fn names_another(written: &str, rule: &RuleInForce) -> bool {
     let own = id_parts(&rule.id);
-    let words = written.split(|character: char| character.is_whitespace() || ",;/&+()[]".contains(character));
-    words.filter(|word| !word.contains("://")).any(|word| {
+    let texts = written.split_whitespace().filter(|word| !word.contains("://"));
+    let mut words = texts.flat_map(|text| text.split(|character: char| ",;/&+()[]".contains(character)));
+    words.any(|word| {
         let parts = id_parts(word);
         let is_number = |part: &String| part.chars().all(|character| character.is_ascii_digit());
         let looks_like_id = parts.len() > 1 && parts.last().is_some_and(is_number) && !is_number(&parts[0]);
@@ -323,5 +324,14 @@ mod tests {
         assert_eq!(named("net-012 (outbound)"), ["NET-012"]);
         assert_eq!(named("see https://rules.example.com/12"), ["NET-012"]);
         assert!(named("none of them").is_empty());
+        let rule = book.find("NET-012").expect("a rule");
+        for (written, is_more) in [
+            ("NET-012, NET-9", true),
+            ("NET-012 and SEC-4", true),
+            ("net-012 (outbound)", false),
+            ("NET-012, see https://rules.example.com/a-12", false),
+        ] {
+            assert_eq!(names_another(written, rule), is_more, "{written}");
+        }
     }
 }

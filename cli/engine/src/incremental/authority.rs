@@ -85,7 +85,7 @@ pub(super) fn is_settled_by_word(finding: &ExistingFinding) -> bool {
     decision(finding).is_some_and(|decision| settles(decision.intent))
 }
 
-/// Returns whether such a word settles a finding, from somebody who may.
+/// Returns whether this intent settles a finding, if its author has the right to.
 const fn settles(intent: ReplyIntent) -> bool {
     matches!(intent, ReplyIntent::Declines | ReplyIntent::Acknowledges)
 }

@@ -588,6 +588,17 @@ fn nothing_serious_hides_behind_another_kind_of_problem() {
     hiding.judged[0].finding.category = "naming".to_owned();
     hiding.words.repeats = vec![("F1".into(), "E1".into())];
     assert!(surviving(&hiding.reconcile()).contains(&("E1".to_owned(), Severity::Critical, true)));
+    // A new critical of the same kind in other lines, while the code of the earlier one stands.
+    let mut elsewhere = scene().judged(Severity::Critical, "i");
+    elsewhere.earlier[0].anchor = AnchorState::Unchanged;
+    elsewhere.words.repeats = vec![("F1".into(), "E1".into())];
+    assert_eq!(
+        surviving(&elsewhere.reconcile()),
+        [
+            ("F1".to_owned(), Severity::Critical, false),
+            ("E1".to_owned(), Severity::Warning, true)
+        ]
+    );
     // It drops the repetition, and says that the problem is fixed.
     let mut dropped = scene().judged(Severity::Warning, "c").word(EarlierStatus::Fixed);
     dropped.judged[0].fate = FindingFate::Dropped;

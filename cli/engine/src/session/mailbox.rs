@@ -202,8 +202,7 @@ impl CoordinatorTools for CoordinatorMailbox {
         let outcome = self.take(arguments).await;
         if outcome.is_ok() || self.refused.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_REFUSED {
             self.submitted.send_replace(true);
-            // The session ends here, and soon the runtime. An answer before that would only make it ask the model for
-            // closing words that nobody reads.
+            // The session ends here, and soon the runtime. An earlier answer would only make it pay for a closing message.
             let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
         }
         outcome.map(|()| json!({"accepted": true}))

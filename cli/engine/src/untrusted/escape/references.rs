@@ -77,7 +77,7 @@ fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_' || !(character.is_ascii() || character.is_whitespace())
 }
 
-/// Returns whether some reader may take `character` for a digit: outside of ASCII, what is no letter.
+/// Returns whether a forge may read `character` as a digit. Outside of ASCII, every character but a letter counts.
 pub(super) fn is_digit(character: char) -> bool {
     character.is_ascii_digit()
         || character.is_numeric()
