@@ -167,6 +167,8 @@ fn waiting(model: &ModelId, wait: Duration) -> String {
 pub(crate) struct Live {
     pub(crate) routes: LiveRoutes,
     following: Option<Following>,
+    /// True if the service had no answer at the start: the account says the cause on top.
+    unanswered: bool,
     applying: Option<JoinHandle<()>>,
     changes: Arc<Mutex<Vec<String>>>,
 }
@@ -184,6 +186,7 @@ impl Live {
             return Self {
                 routes: LiveRoutes::fixed(),
                 following: None,
+                unanswered: false,
                 applying: None,
                 changes: Arc::default(),
             };
@@ -215,6 +218,7 @@ impl Live {
             routes,
             applying: Some(tokio::spawn(applying.follow(following.document()))),
             following: Some(following),
+            unanswered: prepared.follower.unanswered().is_some(),
             changes,
         }
     }
@@ -227,6 +231,11 @@ impl Live {
     /// Notes for the reader of the review.
     pub(crate) fn warning(&self) -> Option<String> {
         let trouble = self.following.as_ref()?.trouble()?;
+        let trouble = if self.unanswered {
+            "could still not be used"
+        } else {
+            &trouble
+        };
         Some(format!(
             "the configuration service {trouble} towards the end of the run; a switch flipped then was not seen"
         ))
