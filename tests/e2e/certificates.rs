@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use conclave_fake_github::FakeGithub;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::json;
 use tempfile::TempDir;
@@ -15,7 +16,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::support::{Conclave, Repository, Workers, provider};
+use crate::support::{Conclave, Repository, Workers, Workflow, provider};
 
 on_both_runtimes! {
     one_file_of_certificates_lets_every_client_of_the_program_in
@@ -168,6 +169,24 @@ async fn one_file_of_certificates_lets_every_client_of_the_program_in() {
         .without("CONCLAVE_CONFIG_TOKEN");
     job.run().await.expect_code(0);
     assert_eq!(workers.actions_given().await, 1);
+}
+
+/// Git takes a file of certificates in place of the system's, so what it fetches with is both.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_file_lets_git_fetch_from_a_forge_behind_it() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::on(FakeGithub::builder().enterprise("3.19.0").start().await, &repository);
+    let authority = Authority::new();
+    let address = authority.in_front_of(workflow.github.url()).await + "/acme/service/pull/1";
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outcome = Conclave::new(elsewhere.path(), &["review", "--dry-run", "--pr", &address])
+        .env("CONCLAVE_CA_FILE", &authority.file)
+        .env("GITHUB_TOKEN", &workflow.token)
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    assert_eq!(outcome.review()["coverage"]["reviewed"], json!(["src/users.py"]));
 }
 
 /// A file that cannot be used ends every command that would need it, before anything is asked, with the file and what is wrong.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::{Certificate, Client, ClientBuilder};
 
 /// A reason why a file of certificates cannot be used. Completes "the certificates in FILE cannot be used: …".
@@ -69,6 +70,37 @@ impl ExtraCertificates {
     }
 }
 
+/// The system's certificates and those of these files as one text in PEM, for a program that trusts one file alone, as git does.
+pub fn bundle<F: AsRef<Path>>(files: impl IntoIterator<Item = F>) -> Result<String, CertificatesError> {
+    // A store that is damaged in parts is still a store.
+    let system = rustls_native_certs::load_native_certs().certs;
+    let mut text: String = system.iter().map(|certificate| pem(certificate)).collect();
+    for file in files {
+        let file = file.as_ref();
+        let unreadable = |error: std::io::Error| CertificatesError {
+            file: file.to_owned(),
+            problem: Unusable::Unreadable(error.to_string()),
+        };
+        text.push_str(&std::fs::read_to_string(file).map_err(unreadable)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A certificate in PEM, whose lines have 64 characters (RFC 7468).
+fn pem(certificate: &[u8]) -> String {
+    let encoded = BASE64_STANDARD.encode(certificate);
+    let mut text = "-----BEGIN CERTIFICATE-----\n".to_owned();
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, behind) = rest.split_at(rest.len().min(64));
+        text.push_str(line);
+        text.push('\n');
+        rest = behind;
+    }
+    text + "-----END CERTIFICATE-----\n"
+}
+
 fn read(file: &Path) -> Result<Vec<Certificate>, Unusable> {
     let text = std::fs::read(file).map_err(|error| Unusable::Unreadable(error.to_string()))?;
     if text.trim_ascii().is_empty() {
@@ -102,6 +134,20 @@ mod tests {
             .expect("a certificate")
             .cert
             .pem()
+    }
+
+    #[test]
+    fn a_bundle_holds_the_systems_certificates_and_the_named_ones() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("ca.pem");
+        let own = certificate();
+        std::fs::write(&file, own.trim_end()).expect("written");
+        let bundle = bundle([&file]).expect("a bundle");
+        assert!(bundle.ends_with(&format!("{}\n", own.trim_end())));
+        let all = Certificate::from_pem_bundle(bundle.as_bytes()).expect("PEM");
+        let system = rustls_native_certs::load_native_certs().certs.len();
+        assert_eq!(all.len(), system + 1);
+        super::bundle([directory.path().join("none.pem")]).expect_err("no such file");
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Remote {
 pub struct FetchSettings {
     /// The places to fetch from, in this order.
     pub remotes: Vec<Remote>,
-    /// Certificates to trust besides the system's.
+    /// All certificates to trust, in place of the system's.
     pub ca_file: Option<Utf8PathBuf>,
     /// The proxy variables (`https_proxy`, `no_proxy`, …) and their values.
     pub proxies: Vec<(String, String)>,

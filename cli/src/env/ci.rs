@@ -91,8 +91,6 @@ pub(crate) struct CiEnvironment {
     pub(crate) head_sha: Option<String>,
     /// The repository's address, with the job's own credentials in it.
     pub(crate) repository_url: Option<SecretString>,
-    /// The certificate authority of the GitLab server, if it is not a public one.
-    pub(crate) ca_file: Option<Utf8PathBuf>,
     /// The commit that must not be checked out, because the job has secrets that the change's author does not.
     pub(crate) refused_checkout: Option<String>,
     /// The project that a repository in `directory` has to be a clone of, where nobody has checked it out for this.
@@ -178,7 +176,6 @@ impl Environment {
                 .or_else(|| self.get("CI_COMMIT_SHA"))
                 .map(str::to_owned),
             repository_url: self.secret("CI_REPOSITORY_URL"),
-            ca_file: self.get("CI_SERVER_TLS_CA_FILE").map(Utf8PathBuf::from),
             refused_checkout: None,
             clone_of: None,
             forge: ForgeSettings::GitLab(GitLabSettings {
@@ -232,10 +229,6 @@ impl Environment {
             project_path: project.clone(),
             head_sha: None,
             repository_url: Some(SecretString::from(with_token.as_str())),
-            ca_file: ca_files
-                .first()
-                .cloned()
-                .and_then(|path| Utf8PathBuf::from_path_buf(path).ok()),
             refused_checkout: None,
             clone_of: Some(clone_of),
             forge: ForgeSettings::GitLab(GitLabSettings {

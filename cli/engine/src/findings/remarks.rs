@@ -114,7 +114,7 @@ fn is_harmless(lines: &[Vec<(&Token, usize, usize)>]) -> bool {
 }
 
 /// The texts of an answer: what stands around its block or its JSON, and what the JSON says.
-fn texts(answer: &str) -> Vec<String> {
+pub(super) fn texts(answer: &str) -> Vec<String> {
     let mut around = String::new();
     let mut said = Vec::new();
     let mut rest = answer;

@@ -20,7 +20,7 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
-pub use beside::{asserted, may_tell};
+pub use beside::{Told, asserted, may_tell};
 pub use broken::whole_findings;
 pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
@@ -34,7 +34,7 @@ pub struct ScanOutcome {
     pub faults: Vec<String>,
     /// How many findings the answer seems to hold beyond those. None without a fault.
     pub lost: usize,
-    /// Words beside an empty list, or in place of one, that may tell a problem. None without a fault.
+    /// Words beside a list, or in place of one, that may tell a problem which is not in it. None without a fault.
     pub words: Option<String>,
 }
 
@@ -55,6 +55,9 @@ const EMPTY_AMONG_WORDS: &str =
 /// Fault of an empty answer beside which a problem may stand; the words follow.
 const TOLD_BESIDE: &str = "an empty list and words that may be a problem; which is it? Put each problem into a <finding>, or leave \
     the words out and answer <findings></findings> alone: ";
+/// Fault of a problem that is told beside the findings and is none of them; the words follow.
+const TOLD_AMONG: &str = "a problem told beside the findings that none of them reports; put it into a <finding>, or, if it is none, \
+    leave the words out: ";
 /// Fault of an answer that may be a part of its own thinking.
 const STILL_THINKING: &str = "the answer begins to think and never ends that; the findings have to stand behind it";
 /// A block of findings that was opened and never closed.
@@ -75,7 +78,8 @@ const MAX_ANSWER: usize = 300_000;
 /// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
 /// those before it hold, because models think aloud before they answer; what it leaves out is kept, and a fault. A mere
 /// mention of the tag does not count as a block. Words beside an empty block are a fault, unless each sentence is known to be
-/// harmless. `paths` are the paths of the changed files.
+/// harmless; beside findings, a sentence that asserts a problem which none of them tells. `paths` are the paths of the changed
+/// files.
 pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     if answer.len() > MAX_ANSWER {
         let fault = format!("the answer has {} bytes, more than {MAX_ANSWER}", answer.len());
@@ -110,6 +114,9 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
         outcome.lost = usize::from(traces::contradicts_nothing_found(answer, paths));
     } else if outcome.faults.is_empty() {
         outcome.lost = 0;
+        outcome.words = beside::untold(answer, &outcome.findings, paths);
+        let asks = |words: &String| format!("{TOLD_AMONG}\"{words}\"");
+        outcome.faults.extend(outcome.words.as_ref().map(asks));
     } else if outcome.findings.is_empty() {
         let reported = usize::from(traces::is_report(answer, paths));
         outcome.lost = outcome.lost.max(traces::count(answer)).max(reported);

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, SourceReader, asserted, check, claim_words, claims_agree, holds_findings,
+        Checked, Hallucinated, RawFinding, SourceReader, Told, asserted, check, claim_words, claims_agree, holds_findings,
         may_tell, path_of, poor_instructions, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
@@ -31,9 +31,11 @@ use crate::{
 
 /// Findings named in one message at most.
 const MAX_NAMED: usize = 12;
-/// Fault of an empty list after a message that asserts a problem; its words follow.
-const TOLD_BEFORE: &str = "a problem told beside a tool call, and an empty list; which is it? Put the problem into a <finding>, or, if it \
-    was none, answer <findings></findings> alone: ";
+/// Fault of an answer after a message that asserts a problem which is in no finding; its words follow.
+const TOLD_BEFORE: &str = "a problem told beside a tool call that is in no finding; which is it? Put the problem into a <finding>, or, \
+    if it was none, answer <findings></findings> alone: ";
+/// Maximum number of sentences beside tool calls that are remembered.
+const MAX_ASSERTED: usize = 40;
 /// Patches named in one message at most.
 const MAX_PATCHES: usize = 60;
 
@@ -80,8 +82,8 @@ pub(super) struct Answers<'a> {
     broken: Vec<String>,
     /// Words of the last answer that may report a problem, outside of any finding.
     words: Option<String>,
-    /// Words beside a tool call that assert a problem, and were not asked about.
-    asserted: Option<String>,
+    /// Sentences beside tool calls that assert a problem, and were not asked about.
+    asserted: Vec<String>,
 }
 
 impl<'a> Answers<'a> {
@@ -105,13 +107,13 @@ impl<'a> Answers<'a> {
             unheard: BTreeSet::new(),
             broken: Vec::new(),
             words: None,
-            asserted: None,
+            asserted: Vec::new(),
         }
     }
 
     /// The words that may tell a problem that is in no finding, if there are any.
     pub(super) fn may_have_told(&self) -> Option<String> {
-        let words = self.words.as_ref().or(self.asserted.as_ref());
+        let words = self.words.as_ref().or(self.asserted.first());
         let unreadable = || (self.owed > 0).then(|| "a finding that could not be read".to_owned());
         words.map(|words| format!("\"{}\"", line(words))).or_else(unreadable)
     }
@@ -163,16 +165,22 @@ impl<'a> Answers<'a> {
             }
             if holds_findings(&message.text) {
                 self.read(&message.text).await;
-            } else if self.asserted.is_none() {
-                self.asserted = asserted(&message.text, &self.paths());
+            } else {
+                let asserted = asserted(&message.text, &self.paths());
+                self.asserted.extend(asserted);
+                self.asserted.truncate(MAX_ASSERTED);
             }
         }
     }
 
-    /// Asks about a problem that was asserted beside a tool call, where nothing was reported.
+    /// Asks about a problem that was asserted beside a tool call and is in no finding.
     fn miss_asserted(&mut self) {
-        let Some(words) = self.asserted.take() else { return };
-        if self.findings.is_empty() && self.open.is_empty() {
+        let findings = self.findings.iter().map(Told::from);
+        let told: Vec<Told> = findings.chain(self.open.iter().map(Told::from)).collect();
+        let asserted = std::mem::take(&mut self.asserted);
+        let paths = self.paths();
+        let is_told = |words: &String| told.iter().any(|told| told.tells(words, &paths));
+        if let Some(words) = asserted.into_iter().find(|words| !is_told(words)) {
             self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
             self.words.get_or_insert(words);
         }

@@ -300,7 +300,6 @@ impl Environment {
             refused_checkout: head.clone().filter(|_| is_trusted),
             head_sha: head,
             repository_url: Some(with_token(clone, token)),
-            ca_file: self.get(names::CA_FILE).map(Utf8PathBuf::from),
             clone_of: None,
             forge: ForgeSettings::GitHub(settings),
         })
@@ -411,14 +410,12 @@ impl Environment {
             host: repository_url.host_str().unwrap_or_default().to_owned(),
             path: repository.clone(),
         };
-        let ca_file = ca_files.first().cloned();
         Ok(CiEnvironment {
             directory: directory.map_or_else(|| Utf8PathBuf::from("."), Utf8Path::to_owned),
             project_path: project_name(&repository_url, &repository),
             head_sha: None,
             refused_checkout: None,
             repository_url: Some(with_token(repository_url, token)),
-            ca_file: ca_file.and_then(|path| Utf8PathBuf::from_path_buf(path).ok()),
             clone_of: Some(clone_of),
             forge: ForgeSettings::GitHub(GitHubSettings {
                 api_url,

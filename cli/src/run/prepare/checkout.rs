@@ -77,6 +77,18 @@ pub(crate) struct Checkout {
     words: ForgeWords,
 }
 
+/// A file with all that git has to trust, if a user or the job names certificates: git takes a file in place of the system's.
+fn certificates(env: &Environment, scratch: &Utf8Path) -> Result<Option<Utf8PathBuf>, Failure> {
+    let files = env.ca_files();
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let bundle = conclave_certificates::bundle(&files).map_err(|error| Failure::Settings(error.to_string()))?;
+    let file = scratch.join("certificates.pem");
+    std::fs::write(&file, bundle).map_err(Failure::io("write the certificates that git trusts"))?;
+    Ok(Some(file))
+}
+
 impl Checkout {
     /// The directories of the pipeline's checkout.
     pub(crate) fn places(&self) -> Vec<Utf8PathBuf> {
@@ -104,7 +116,7 @@ impl Checkout {
                 .chain(origin.as_deref())
                 .filter_map(Remote::parse)
                 .collect(),
-            ca_file: pipeline.ca_file.clone(),
+            ca_file: certificates(env, scratch)?,
             proxies: PROXIES
                 .iter()
                 .filter_map(|name| Some(((*name).to_owned(), env.get(name)?.to_owned())))

@@ -1,11 +1,19 @@
-//! Words that are not an answer by their form: which of them may tell a problem, and which assert one.
+//! Words that are not an answer by their form: which of them may tell a problem, which assert one, and whether a finding
+//! tells the same.
+
+use std::{collections::BTreeSet, ops::RangeInclusive};
+
+use conclave_shared::finding::Finding;
 
 use super::{
+    RawFinding,
     traces::{is_clean, is_report, is_structured, names_line, names_path, sentences},
     visible,
 };
 use crate::findings::{
-    remarks::not_harmless,
+    claim_words::claim_words,
+    evidence::Hallucinated,
+    remarks::{not_harmless, texts},
     severe::{is_negation, is_severe, words},
 };
 
@@ -169,26 +177,110 @@ const ASSERTING: &[&str] = &[
     "ssrf",
 ];
 
-/// The first words of a text beside a tool call that assert a problem. What a model is about to look for, or suspects, is none.
-pub fn asserted(text: &str, paths: &[&str]) -> Option<String> {
+/// The sentences of a text beside a tool call that assert a problem. What a model is about to look for, or suspects, is none.
+pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
     let seen = visible::visible(text).text;
     if is_structured(&seen) && (names_path(&seen, paths) || names_line(&seen)) {
-        return Some(seen.trim().to_owned());
+        return vec![seen.trim().to_owned()];
     }
-    let asserts = |sentence: &&str| {
-        let lower = without_names(sentence).to_lowercase();
-        let is_open = sentence.contains(['?', '？'])
-            || words(&lower).any(|word| OPEN.contains(&word))
-            || OPEN
-                .iter()
-                .any(|open| !open.is_ascii() && open.chars().count() > 1 && is_unparted(open) && lower.contains(open));
-        !is_open
-            && (is_severe(&lower) || asserts_phrase(&lower))
-            && !is_clean(sentence)
-            && not_harmless(sentence, paths).is_some()
-    };
-    let found = sentences(&seen).find(asserts)?;
-    Some(found.trim().to_owned())
+    let found = sentences(&seen).filter(|sentence| asserts(sentence, paths));
+    found.map(|sentence| sentence.trim().to_owned()).collect()
+}
+
+/// The first sentence of an answer that asserts a problem which none of its findings tells.
+pub(super) fn untold(answer: &str, findings: &[RawFinding], paths: &[&str]) -> Option<String> {
+    let told: Vec<Told> = findings.iter().map(Told::from).collect();
+    let texts = texts(answer);
+    let mut asserted = texts
+        .iter()
+        .flat_map(|text| sentences(text))
+        .filter(|sentence| asserts(sentence, paths));
+    let untold = asserted.find(|sentence| !told.iter().any(|told| told.tells(sentence, paths)))?;
+    Some(untold.trim().to_owned())
+}
+
+fn asserts(sentence: &str, paths: &[&str]) -> bool {
+    let lower = without_names(sentence).to_lowercase();
+    let is_open = sentence.contains(['?', '？'])
+        || words(&lower).any(|word| OPEN.contains(&word))
+        || OPEN
+            .iter()
+            .any(|open| !open.is_ascii() && open.chars().count() > 1 && is_unparted(open) && lower.contains(open));
+    !is_open
+        && (is_severe(&lower) || asserts_phrase(&lower))
+        && !is_clean(sentence)
+        && not_harmless(sentence, paths).is_some()
+}
+
+/// What a finding tells, and where.
+pub struct Told {
+    file: String,
+    words: BTreeSet<String>,
+}
+
+impl Told {
+    fn new<'t>(file: &str, lines: RangeInclusive<u32>, texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut words: BTreeSet<String> = texts.into_iter().flat_map(claim_words).collect();
+        words.extend(claim_words(file));
+        words.extend(lines.take(MAX_LINES).map(|line| format!("#{line}")));
+        Self {
+            file: file.to_owned(),
+            words,
+        }
+    }
+
+    /// Returns whether a sentence is about the same: at least half of its words are the finding's, and it names neither
+    /// another of these paths nor a line of its own.
+    pub fn tells(&self, sentence: &str, paths: &[&str]) -> bool {
+        let words = claim_words(sentence);
+        let known = words.intersection(&self.words).count();
+        let others: Vec<&str> = paths.iter().filter(|path| **path != self.file).copied().collect();
+        let is_elsewhere = names_path(sentence, &others) && !names_path(sentence, &[&self.file])
+            || names_line(sentence)
+                && words
+                    .iter()
+                    .any(|word| word.starts_with('#') && !self.words.contains(word));
+        known * 2 >= words.len() && !is_elsewhere
+    }
+}
+
+/// Lines of a finding that are its place.
+const MAX_LINES: usize = 60;
+
+impl From<&RawFinding> for Told {
+    fn from(finding: &RawFinding) -> Self {
+        let number = |name: &str| finding.get(name).and_then(|text| text.parse::<u32>().ok());
+        let line = number("line").unwrap_or_default();
+        let texts = finding.fields.iter().map(|(_, text)| text.as_str());
+        Self::new(
+            finding.get("file").unwrap_or_default(),
+            line..=number("end_line").unwrap_or(line),
+            texts,
+        )
+    }
+}
+
+impl From<&Finding> for Told {
+    fn from(finding: &Finding) -> Self {
+        let texts = [
+            finding.severity.as_str(),
+            &finding.category,
+            &finding.claim,
+            &finding.scenario,
+            &finding.evidence,
+            &finding.checked,
+        ];
+        let last = finding.end_line.unwrap_or(finding.line);
+        Self::new(&finding.file, finding.line..=last, texts)
+    }
+}
+
+impl From<&Hallucinated> for Told {
+    fn from(lost: &Hallucinated) -> Self {
+        let line = lost.line.unwrap_or_default();
+        let texts = [lost.severity.as_str(), &lost.category, &lost.claim];
+        Self::new(&lost.file, line..=line, texts)
+    }
 }
 
 /// Returns whether a word is of a script that parts no words.
@@ -247,7 +339,7 @@ mod tests {
             "Обнаружена уязвимость.",
             "The key is hard-coded, and the token leaks.",
         ] {
-            assert!(asserted(text, &PATHS).is_some(), "{text}");
+            assert!(!asserted(text, &PATHS).is_empty(), "{text}");
         }
         for text in [
             "Let me look at src/auth.rs",
@@ -265,7 +357,43 @@ mod tests {
             "Keine kritischen Probleme bisher.",
             "",
         ] {
-            assert_eq!(asserted(text, &PATHS), None, "{text}");
+            assert_eq!(asserted(text, &PATHS), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_problem_beside_a_list_is_told_by_a_finding_or_not() {
+        let answer = |words: &str| {
+            format!(
+                "{words}\n<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
+                 <file>src/db.py</file>\n<line>5</line>\n<claim>The query is built from the caller's input.</claim>\n\
+                 <evidence>query = \"SELECT \" + name</evidence>\n</finding>\n</findings>"
+            )
+        };
+        let untold = |words: &str| {
+            let answer = answer(words);
+            untold(&answer, &super::super::scan(&answer, &[]).findings, &PATHS)
+        };
+        for words in [
+            "",
+            "I found one critical issue.",
+            "I found a critical SQL injection in src/db.py:5.",
+            "There is a SQL injection in the query that is built from input.",
+            "The change reads the rows of a user. The query has a SQL injection.",
+            "Both files were read; src/auth.rs is fine.",
+            "This could also leak the token.",
+        ] {
+            assert_eq!(untold(words), None, "{words}");
+        }
+        for words in [
+            "The session token is logged in plain text, too.",
+            "There is also a critical SQL injection in src/auth.rs.",
+            "The same SQL injection is in src/db.py line 40.",
+            "Anyone can delete the accounts of others.",
+            "Außerdem eine kritische Lücke: Passwörter werden nie geprüft.",
+            "Do not merge this: the migration loses data.",
+        ] {
+            assert!(untold(words).is_some(), "{words}");
         }
     }
 }
