@@ -12,6 +12,7 @@ on_both_runtimes! {
     a_stream_that_is_cut_inside_of_a_call_costs_no_finding
     words_beside_an_empty_list_are_asked_about_once_and_never_approve_after_it
     a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not
+    a_problem_told_beside_other_findings_is_asked_about_once
     the_same_call_many_times_in_one_answer_costs_no_second_chance
     a_finding_over_two_blocks_of_text_is_read_whole_in_every_format
     a_refusal_beside_an_empty_list_approves_in_no_format
@@ -266,6 +267,42 @@ async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not()
             .iter()
             .any(|request| request.text().contains("told beside a tool call"));
         assert_eq!(asked, repairs != Value::Null, "{words}");
+    }
+}
+
+async fn a_problem_told_beside_other_findings_is_asked_about_once() {
+    let file = Repository::flawed();
+    let source = std::fs::read_to_string(file.path().join("src/users.py")).unwrap();
+    let finding = |severity: &str, part: &str, claim: &str| {
+        let (at, code) = source.lines().enumerate().find(|(_, code)| code.contains(part)).unwrap();
+        format!(
+            "<findings>\n<finding>\n<severity>{severity}</severity>\n<category>other</category>\n<file>src/users.py</file>\n\
+             <line>{}</line>\n<claim>{claim}</claim>\n<evidence>\n{code}\n</evidence>\n<scenario>Any call.</scenario>\n\
+             <checked>The callers.</checked>\n<confidence>0.9</confidence>\n</finding>\n</findings>",
+            at + 1
+        )
+    };
+    let mild = finding("suggestion", "DEBUG", "The line for debugging was left in.");
+    let severe = finding("critical", "SELECT", "The query is built from the caller's text.");
+    let told = "The query has a critical SQL injection, too.";
+    for (words, second, verdict, repairs) in [
+        ("I found one suggestion.", NOTHING.to_owned(), "approved_with_comments", Value::Null),
+        (told, NOTHING.to_owned(), "approved_with_comments", json!(["unreadable"])),
+        (told, severe, "significant_concerns", json!(["unreadable"])),
+        (told, format!("{told}\n{NOTHING}"), "inconclusive", json!(["unreadable"])),
+    ] {
+        let answers = vec![Answer::text(format!("{words}\n\n{mild}")), Answer::text(second.clone())];
+        let (outcome, provider) = said("messages", answers).await;
+        let (seen_verdict, _, seen_repairs) = seen(&outcome);
+        assert_eq!(
+            (seen_verdict.as_str(), &seen_repairs),
+            (verdict, &repairs),
+            "{words} {second}: {}",
+            outcome.stderr
+        );
+        let requests = provider.requests();
+        let asked = requests.iter().any(|request| request.text().contains("told beside the findings"));
+        assert_eq!(asked, repairs != Value::Null, "{words} {second}");
     }
 }
 

@@ -1,14 +1,14 @@
 //! Words that are not an answer by their form: which of them may tell a problem, which assert one, and whether a finding
 //! tells the same.
 
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
 
 use conclave_shared::finding::Finding;
 
 use super::{
     RawFinding,
     traces::{is_clean, is_report, is_structured, names_line, names_path, sentences},
-    visible,
+    unescape, visible,
 };
 use crate::findings::{
     claim_words::claim_words,
@@ -190,7 +190,8 @@ pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
 /// The first sentence of an answer that asserts a problem which none of its findings tells.
 pub(super) fn untold(answer: &str, findings: &[RawFinding], paths: &[&str]) -> Option<String> {
     let told: Vec<Told> = findings.iter().map(Told::from).collect();
-    let texts = texts(answer);
+    let unescaped = answer.contains("&lt;find").then(|| unescape(answer));
+    let texts = texts(unescaped.as_deref().unwrap_or(answer));
     let mut asserted = texts
         .iter()
         .flat_map(|text| sentences(text))
@@ -229,10 +230,10 @@ impl Told {
         }
     }
 
-    /// Returns whether a sentence is about the same: at least half of its words are the finding's, and it names neither
-    /// another of these paths nor a line of its own.
+    /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those that speak of
+    /// any finding, and it names neither another of these paths nor a line of its own.
     pub fn tells(&self, sentence: &str, paths: &[&str]) -> bool {
-        let words = claim_words(sentence);
+        let words: BTreeSet<String> = claim_words(sentence).difference(&OF_ANY).cloned().collect();
         let known = words.intersection(&self.words).count();
         let others: Vec<&str> = paths.iter().filter(|path| **path != self.file).copied().collect();
         let is_elsewhere = names_path(sentence, &others) && !names_path(sentence, &[&self.file])
@@ -244,6 +245,13 @@ impl Told {
     }
 }
 
+/// Words that speak of any finding.
+static OF_ANY: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    claim_words(
+        "find found finding issue problem concern bug defect flaw vulnerability review reviewed change report reported list \
+         listed see below above following detail two three four five several total file",
+    )
+});
 /// Lines of a finding that are its place.
 const MAX_LINES: usize = 60;
 
