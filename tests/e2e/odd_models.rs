@@ -274,7 +274,11 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
     let file = Repository::flawed();
     let source = std::fs::read_to_string(file.path().join("src/users.py")).unwrap();
     let finding = |severity: &str, part: &str, claim: &str| {
-        let (at, code) = source.lines().enumerate().find(|(_, code)| code.contains(part)).unwrap();
+        let (at, code) = source
+            .lines()
+            .enumerate()
+            .find(|(_, code)| code.contains(part))
+            .unwrap();
         format!(
             "<findings>\n<finding>\n<severity>{severity}</severity>\n<category>other</category>\n<file>src/users.py</file>\n\
              <line>{}</line>\n<claim>{claim}</claim>\n<evidence>\n{code}\n</evidence>\n<scenario>Any call.</scenario>\n\
@@ -286,10 +290,25 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
     let severe = finding("critical", "SELECT", "The query is built from the caller's text.");
     let told = "The query has a critical SQL injection, too.";
     for (words, second, verdict, repairs) in [
-        ("I found one suggestion.", NOTHING.to_owned(), "approved_with_comments", Value::Null),
-        (told, NOTHING.to_owned(), "approved_with_comments", json!(["unreadable"])),
+        (
+            "I found one suggestion.",
+            NOTHING.to_owned(),
+            "approved_with_comments",
+            Value::Null,
+        ),
+        (
+            told,
+            NOTHING.to_owned(),
+            "approved_with_comments",
+            json!(["unreadable"]),
+        ),
         (told, severe, "significant_concerns", json!(["unreadable"])),
-        (told, format!("{told}\n{NOTHING}"), "inconclusive", json!(["unreadable"])),
+        (
+            told,
+            format!("{told}\n{NOTHING}"),
+            "inconclusive",
+            json!(["unreadable"]),
+        ),
     ] {
         let answers = vec![Answer::text(format!("{words}\n\n{mild}")), Answer::text(second.clone())];
         let (outcome, provider) = said("messages", answers).await;
@@ -301,7 +320,9 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
             outcome.stderr
         );
         let requests = provider.requests();
-        let asked = requests.iter().any(|request| request.text().contains("told beside the findings"));
+        let asked = requests
+            .iter()
+            .any(|request| request.text().contains("told beside the findings"));
         assert_eq!(asked, repairs != Value::Null, "{words} {second}");
     }
 }

@@ -12,7 +12,7 @@ use conclave_shared::{
 use super::{
     RawFinding, doubts,
     locate::{Place, locate, nearest},
-    scan::unescape,
+    scan::{Report, unescape},
     written::{category_of, claims_injection, confidence, normalise_path, parse_line, path_of, resolved, shorten},
 };
 use crate::{
@@ -52,6 +52,14 @@ pub struct Hallucinated {
     pub rule: Option<String>,
     /// True if it cites no rule, or several, though it has to cite one: how severe it is cannot be known.
     pub unruled: bool,
+}
+
+impl From<&Hallucinated> for Report {
+    fn from(lost: &Hallucinated) -> Self {
+        let line = lost.line.unwrap_or_default();
+        let texts = [lost.severity.as_str(), &lost.category, &lost.claim];
+        Self::new(&lost.file, line..=line, texts)
+    }
 }
 
 impl Hallucinated {

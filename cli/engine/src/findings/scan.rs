@@ -20,7 +20,7 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
-pub use beside::{Told, asserted, may_tell};
+pub use beside::{Report, asserted, may_tell};
 pub use broken::whole_findings;
 pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
@@ -55,7 +55,7 @@ const EMPTY_AMONG_WORDS: &str =
 /// Fault of an empty answer beside which a problem may stand; the words follow.
 const TOLD_BESIDE: &str = "an empty list and words that may be a problem; which is it? Put each problem into a <finding>, or leave \
     the words out and answer <findings></findings> alone: ";
-/// Fault of a problem that is told beside the findings and is none of them; the words follow.
+/// Fault of a problem in words beside the findings that is none of them; the words follow.
 const TOLD_AMONG: &str = "a problem told beside the findings that none of them reports; put it into a <finding>, or, if it is none, \
     leave the words out: ";
 /// Fault of an answer that may be a part of its own thinking.
@@ -78,7 +78,7 @@ const MAX_ANSWER: usize = 300_000;
 /// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
 /// those before it hold, because models think aloud before they answer; what it leaves out is kept, and a fault. A mere
 /// mention of the tag does not count as a block. Words beside an empty block are a fault, unless each sentence is known to be
-/// harmless; beside findings, a sentence that asserts a problem which none of them tells. `paths` are the paths of the changed
+/// harmless; beside findings, a sentence that asserts a problem which none of them reports. `paths` are the paths of the changed
 /// files.
 pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     if answer.len() > MAX_ANSWER {
@@ -114,7 +114,7 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
         outcome.lost = usize::from(traces::contradicts_nothing_found(answer, paths));
     } else if outcome.faults.is_empty() {
         outcome.lost = 0;
-        outcome.words = beside::untold(answer, &outcome.findings, paths);
+        outcome.words = beside::unreported(answer, &outcome.findings, paths);
         let asks = |words: &String| format!("{TOLD_AMONG}\"{words}\"");
         outcome.faults.extend(outcome.words.as_ref().map(asks));
     } else if outcome.findings.is_empty() {

@@ -3,15 +3,19 @@
 //! An answer that cannot be read costs the reviewer one more turn that names the fault, and so do quotes that do not stand
 //! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+mod messages;
+mod sameness;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
+use conclave_shared::{finding::Finding, reviewer::ReviewerName};
 use serde_json::Value;
 
+use self::{
+    messages::{about_faults, about_kept, about_patches, about_quotes, line},
+    sameness::{is_same, makes_good, repeats_it},
+};
 use super::{
     PanelInput, SessionContext,
     conversation::FollowUp,
@@ -20,27 +24,19 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, SourceReader, Told, asserted, check, claim_words, claims_agree, holds_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, claims_agree, holds_findings,
         may_tell, path_of, poor_instructions, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
-    untrusted::Untrusted,
 };
 
-/// Findings named in one message at most.
-const MAX_NAMED: usize = 12;
 /// Fault of an answer after a message that asserts a problem which is in no finding; its words follow.
 const TOLD_BEFORE: &str = "a problem told beside a tool call that is in no finding; which is it? Put the problem into a <finding>, or, \
     if it was none, answer <findings></findings> alone: ";
 /// Maximum number of sentences beside tool calls that are remembered.
 const MAX_ASSERTED: usize = 40;
-/// Patches named in one message at most.
-const MAX_PATCHES: usize = 60;
-
-/// Number of lines by which two tellings of one finding may differ.
-const NEAR: u32 = 3;
 
 #[derive(Default)]
 struct Fetched(BTreeMap<(String, bool), String>);
@@ -175,12 +171,12 @@ impl<'a> Answers<'a> {
 
     /// Asks about a problem that was asserted beside a tool call and is in no finding.
     fn miss_asserted(&mut self) {
-        let findings = self.findings.iter().map(Told::from);
-        let told: Vec<Told> = findings.chain(self.open.iter().map(Told::from)).collect();
+        let findings = self.findings.iter().map(Report::from);
+        let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
         let asserted = std::mem::take(&mut self.asserted);
         let paths = self.paths();
-        let is_told = |words: &String| told.iter().any(|told| told.tells(words, &paths));
-        if let Some(words) = asserted.into_iter().find(|words| !is_told(words)) {
+        let is_reported = |words: &String| reports.iter().any(|report| report.covers(words, &paths));
+        if let Some(words) = asserted.into_iter().find(|words| !is_reported(words)) {
             self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
             self.words.get_or_insert(words);
         }
@@ -306,7 +302,7 @@ impl<'a> Answers<'a> {
         let mut parts = Vec::new();
         if !self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
             self.pending.push(RepairKind::Unreadable);
-            parts.push(self.about_faults());
+            parts.push(about_faults(&self.faults));
         }
         let misquoted: Vec<&Hallucinated> = self.open.iter().filter(|lost| lost.can_be_repaired()).collect();
         if !misquoted.is_empty() && !self.repairs.contains(&RepairKind::Quotes) {
@@ -321,22 +317,8 @@ impl<'a> Answers<'a> {
         if parts.is_empty() {
             return None;
         }
-        parts.push(self.what_is_kept());
+        parts.push(about_kept(&self.findings));
         Some(parts.join("\n\n"))
-    }
-
-    fn about_faults(&self) -> String {
-        let faults: Vec<String> = self
-            .faults
-            .iter()
-            .take(MAX_NAMED)
-            .map(|fault| format!("- {}", line(fault)))
-            .collect();
-        format!(
-            "Your answer could not be read:\n{}\nAnswer once more, with exactly one `<findings>` block and nothing behind \
-             it. If a quoted line holds one of its tags, leave that line out and quote the lines beside it.",
-            faults.join("\n")
-        )
     }
 
     /// Its patches that it has not read whole, each with what is missing.
@@ -353,24 +335,6 @@ impl<'a> Answers<'a> {
             HowFar::Partly(missing) => Some(format!("`{}`: {missing}", patch.path)),
         };
         patches.filter_map(missing).collect()
-    }
-
-    /// What the reviewer need not repeat.
-    fn what_is_kept(&self) -> String {
-        if self.findings.is_empty() {
-            return "If you have no findings, answer `<findings></findings>`.".to_owned();
-        }
-        let kept: Vec<String> = self
-            .findings
-            .iter()
-            .take(MAX_NAMED)
-            .map(|finding| format!("- {}:{} {}", line(&finding.file), finding.line, line(&finding.claim)))
-            .collect();
-        format!(
-            "These findings were read and are kept; do not repeat them:\n{}\nIf there is nothing else, answer \
-             `<findings></findings>`.",
-            kept.join("\n")
-        )
     }
 }
 
@@ -438,6 +402,21 @@ impl FollowUp for Answers<'_> {
     }
 }
 
+/// The positions of the patches that a reviewer is asked for if it leaves them out: those without which the review is
+/// incomplete.
+fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
+    let is_for_rules = |path: &str| {
+        let rules = member.rules.as_deref();
+        rules.is_none_or(|rules| rules.of_file(path).next().is_some())
+    };
+    let counts = |position: &&usize| {
+        let file = input.files.get(**position);
+        file.is_some_and(|file| has_to_be_read(file, &input.security) && is_for_rules(&file.path))
+    };
+    let patches = member.patches.iter().filter(|_| member.required);
+    patches.filter(counts).copied().collect()
+}
+
 /// The words that a tool was given: a text among its arguments that holds findings, or all of them.
 fn words_of(arguments: &str) -> String {
     fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
@@ -457,150 +436,5 @@ fn words_of(arguments: &str) -> String {
         value.to_string()
     } else {
         found.join("\n")
-    }
-}
-
-/// The positions of the patches that a reviewer is asked for if it leaves them out: those without which the review is
-/// incomplete.
-fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
-    let is_for_rules = |path: &str| {
-        let rules = member.rules.as_deref();
-        rules.is_none_or(|rules| rules.of_file(path).next().is_some())
-    };
-    let counts = |position: &&usize| {
-        let file = input.files.get(**position);
-        file.is_some_and(|file| has_to_be_read(file, &input.security) && is_for_rules(&file.path))
-    };
-    let patches = member.patches.iter().filter(|_| member.required);
-    patches.filter(counts).copied().collect()
-}
-
-/// The patches that are still to be read.
-fn about_patches(unread: &[String]) -> String {
-    let list: Vec<String> = unread
-        .iter()
-        .take(MAX_PATCHES)
-        .map(|patch| format!("- {patch}"))
-        .collect();
-    let more = match unread.len().saturating_sub(MAX_PATCHES) {
-        0 => String::new(),
-        more => format!("\n- and {more} more of those whose numbers stand behind your role"),
-    };
-    format!(
-        "These patches are yours; still to read:\n{}{more}\nRead them to their ends, several in one turn, and answer once \
-         more, with exactly one `<findings>` block.",
-        list.join("\n")
-    )
-}
-
-/// What is wrong with these quotes, with the lines that are most like them.
-fn about_quotes(lost: &[&Hallucinated]) -> String {
-    let mut text =
-        "The evidence of these findings does not hold: code compares each quote with the file at head.".to_owned();
-    for lost in lost.iter().take(MAX_NAMED) {
-        let _ = write!(
-            text,
-            "\n- {}{} \"{}\": {}",
-            line(&lost.file),
-            lost.line.map(|line| format!(":{line}")).unwrap_or_default(),
-            line(&lost.claim),
-            line(&lost.reason)
-        );
-        if !lost.nearest.is_empty() {
-            text.push_str("; the nearest lines are");
-        }
-        for (number, code) in &lost.nearest {
-            let _ = write!(text, "\n    {number}: {}", line(code));
-        }
-    }
-    text + "\nGive these findings again in one `<findings>` block, each with the lines that show it copied exactly."
-}
-
-/// A text of somebody else on one line.
-fn line(text: &str) -> String {
-    let short: String = text.chars().take(240).collect();
-    Untrusted::from(short.as_str()).sanitized_line()
-}
-
-/// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows
-/// no higher severity.
-fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
-    let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity)
-        || is_at_its_rules_most(finding, lost, rules);
-    let injection = !lost.is_injection() || finding.is_prompt_injection();
-    severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
-}
-
-/// Returns whether the finding is as severe as its rule says, or allows, and the other one cites no other rule.
-fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
-    let (Some(cited), Some(rules)) = (&finding.rule, rules) else {
-        return false;
-    };
-    let is_same_rule = lost.rule.as_ref().is_none_or(|id| *id == cited.id);
-    let rule = rules.find(&cited.id).filter(|_| is_same_rule);
-    rule.is_some_and(|rule| rule.on_breach.is_some() || rule.most == Some(finding.severity))
-}
-
-/// Returns whether a finding repeats an earlier one, maybe in other words and of a line beside.
-fn repeats_it(finding: &Finding, before: &Finding) -> bool {
-    if finding.file != before.file {
-        return false;
-    }
-    let (one, other) = (claim_words(&finding.claim), claim_words(&before.claim));
-    let is_alike = one.intersection(&other).count() * 2 >= one.len().min(other.len()).max(1);
-    let is_near = finding.line.abs_diff(before.line) <= NEAR;
-    is_near && (is_alike || (finding.category == before.category && finding.category != "other"))
-}
-
-fn is_same(one: &Hallucinated, other: &Hallucinated) -> bool {
-    is_alike(&one.claim, &one.file, &one.category, other)
-}
-
-fn is_alike(claim: &str, file: &str, category: &str, lost: &Hallucinated) -> bool {
-    if claim.trim() == lost.claim.trim() && !claim.trim().is_empty() {
-        return true;
-    }
-    let (one, other) = (claim_words(claim), claim_words(&lost.claim));
-    let shared = one.intersection(&other).count();
-    let alike = shared * 2 >= one.len().min(other.len()).max(1);
-    file == lost.file && (alike || (category == lost.category && category != "other"))
-}
-
-#[cfg(test)]
-mod tests {
-    use conclave_shared::finding::RuleCitation;
-
-    use super::*;
-    use crate::{judge::test_support::finding, rules::RuleInForce};
-
-    #[test]
-    fn a_finding_that_its_rule_caps_makes_good_what_was_written_as_critical() {
-        let rule = |id: &str, most| RuleInForce {
-            id: id.into(),
-            most,
-            files: ["a.py".to_owned()].into_iter().collect(),
-            ..RuleInForce::default()
-        };
-        let rules = RuleBook::new(vec![rule("CFG-1", Some(Severity::Warning)), rule("CFG-2", None)]);
-        let cites = |id: &str| Finding {
-            rule: Some(RuleCitation {
-                id: id.into(),
-                link: String::new(),
-                on_breach: None,
-            }),
-            ..finding("F1", Severity::Warning, "settings", "a.py", 1)
-        };
-        let lost = |rule: Option<&str>| Hallucinated {
-            claim: "Claim F1.".into(),
-            severity: "critical".into(),
-            file: "a.py".into(),
-            rule: rule.map(str::to_owned),
-            ..Hallucinated::default()
-        };
-        let good = |finding: &str, before: Option<&str>| makes_good(&cites(finding), &lost(before), Some(&rules));
-        assert!(good("CFG-1", Some("CFG-1")));
-        assert!(good("CFG-1", None), "it cited no rule before");
-        assert!(!good("CFG-1", Some("CFG-2")), "another rule is another finding");
-        assert!(!good("CFG-2", Some("CFG-2")), "nothing caps it: it is milder now");
     }
 }

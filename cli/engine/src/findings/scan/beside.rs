@@ -1,5 +1,5 @@
 //! Words that are not an answer by their form: which of them may tell a problem, which assert one, and whether a finding
-//! tells the same.
+//! reports the same.
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
 
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::findings::{
     claim_words::claim_words,
-    evidence::Hallucinated,
     remarks::{not_harmless, texts},
     severe::{is_negation, is_severe, words},
 };
@@ -187,17 +186,17 @@ pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
     found.map(|sentence| sentence.trim().to_owned()).collect()
 }
 
-/// The first sentence of an answer that asserts a problem which none of its findings tells.
-pub(super) fn untold(answer: &str, findings: &[RawFinding], paths: &[&str]) -> Option<String> {
-    let told: Vec<Told> = findings.iter().map(Told::from).collect();
+/// The first sentence of an answer that asserts a problem which none of its findings reports.
+pub(super) fn unreported(answer: &str, findings: &[RawFinding], paths: &[&str]) -> Option<String> {
+    let reports: Vec<Report> = findings.iter().map(Report::from).collect();
     let unescaped = answer.contains("&lt;find").then(|| unescape(answer));
     let texts = texts(unescaped.as_deref().unwrap_or(answer));
     let mut asserted = texts
         .iter()
         .flat_map(|text| sentences(text))
         .filter(|sentence| asserts(sentence, paths));
-    let untold = asserted.find(|sentence| !told.iter().any(|told| told.tells(sentence, paths)))?;
-    Some(untold.trim().to_owned())
+    let unreported = asserted.find(|sentence| !reports.iter().any(|report| report.covers(sentence, paths)))?;
+    Some(unreported.trim().to_owned())
 }
 
 fn asserts(sentence: &str, paths: &[&str]) -> bool {
@@ -213,14 +212,19 @@ fn asserts(sentence: &str, paths: &[&str]) -> bool {
         && not_harmless(sentence, paths).is_some()
 }
 
-/// What a finding tells, and where.
-pub struct Told {
+/// The words of a finding and its place, to compare with a sentence.
+pub struct Report {
     file: String,
     words: BTreeSet<String>,
 }
 
-impl Told {
-    fn new<'t>(file: &str, lines: RangeInclusive<u32>, texts: impl IntoIterator<Item = &'t str>) -> Self {
+impl Report {
+    /// The report of these texts about these lines of a file.
+    pub(in crate::findings) fn new<'t>(
+        file: &str,
+        lines: RangeInclusive<u32>,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Self {
         let mut words: BTreeSet<String> = texts.into_iter().flat_map(claim_words).collect();
         words.extend(claim_words(file));
         words.extend(lines.take(MAX_LINES).map(|line| format!("#{line}")));
@@ -230,9 +234,9 @@ impl Told {
         }
     }
 
-    /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those that speak of
-    /// any finding, and it names neither another of these paths nor a line of its own.
-    pub fn tells(&self, sentence: &str, paths: &[&str]) -> bool {
+    /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those of no
+    /// finding in particular, and it names neither another of these paths nor a line of its own.
+    pub fn covers(&self, sentence: &str, paths: &[&str]) -> bool {
         let words: BTreeSet<String> = claim_words(sentence).difference(&OF_ANY).cloned().collect();
         let known = words.intersection(&self.words).count();
         let others: Vec<&str> = paths.iter().filter(|path| **path != self.file).copied().collect();
@@ -245,17 +249,17 @@ impl Told {
     }
 }
 
-/// Words that speak of any finding.
+/// Words of no finding in particular.
 static OF_ANY: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     claim_words(
         "find found finding issue problem concern bug defect flaw vulnerability review reviewed change report reported list \
          listed see below above following detail two three four five several total file",
     )
 });
-/// Lines of a finding that are its place.
+/// Maximum number of lines of a finding's place.
 const MAX_LINES: usize = 60;
 
-impl From<&RawFinding> for Told {
+impl From<&RawFinding> for Report {
     fn from(finding: &RawFinding) -> Self {
         let number = |name: &str| finding.get(name).and_then(|text| text.parse::<u32>().ok());
         let line = number("line").unwrap_or_default();
@@ -268,7 +272,7 @@ impl From<&RawFinding> for Told {
     }
 }
 
-impl From<&Finding> for Told {
+impl From<&Finding> for Report {
     fn from(finding: &Finding) -> Self {
         let texts = [
             finding.severity.as_str(),
@@ -280,14 +284,6 @@ impl From<&Finding> for Told {
         ];
         let last = finding.end_line.unwrap_or(finding.line);
         Self::new(&finding.file, finding.line..=last, texts)
-    }
-}
-
-impl From<&Hallucinated> for Told {
-    fn from(lost: &Hallucinated) -> Self {
-        let line = lost.line.unwrap_or_default();
-        let texts = [lost.severity.as_str(), &lost.category, &lost.claim];
-        Self::new(&lost.file, line..=line, texts)
     }
 }
 
@@ -370,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_beside_a_list_is_told_by_a_finding_or_not() {
+    fn a_problem_beside_a_list_is_reported_by_a_finding_or_not() {
         let answer = |words: &str| {
             format!(
                 "{words}\n<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
@@ -378,9 +374,9 @@ mod tests {
                  <evidence>query = \"SELECT \" + name</evidence>\n</finding>\n</findings>"
             )
         };
-        let untold = |words: &str| {
+        let unreported = |words: &str| {
             let answer = answer(words);
-            untold(&answer, &super::super::scan(&answer, &[]).findings, &PATHS)
+            unreported(&answer, &super::super::scan(&answer, &[]).findings, &PATHS)
         };
         for words in [
             "",
@@ -391,7 +387,7 @@ mod tests {
             "Both files were read; src/auth.rs is fine.",
             "This could also leak the token.",
         ] {
-            assert_eq!(untold(words), None, "{words}");
+            assert_eq!(unreported(words), None, "{words}");
         }
         for words in [
             "The session token is logged in plain text, too.",
@@ -401,7 +397,7 @@ mod tests {
             "Außerdem eine kritische Lücke: Passwörter werden nie geprüft.",
             "Do not merge this: the migration loses data.",
         ] {
-            assert!(untold(words).is_some(), "{words}");
+            assert!(unreported(words).is_some(), "{words}");
         }
     }
 }

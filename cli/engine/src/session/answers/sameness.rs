@@ -1,0 +1,94 @@
+//! The comparison of findings of several answers.
+
+use conclave_shared::{finding::Finding, severity::Severity};
+
+use crate::{
+    findings::{Hallucinated, claim_words},
+    rules::RuleBook,
+};
+
+/// Number of lines by which two tellings of one finding may differ.
+const NEAR: u32 = 3;
+
+/// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows
+/// no higher severity.
+pub(super) fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
+    let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity)
+        || is_at_its_rules_most(finding, lost, rules);
+    let injection = !lost.is_injection() || finding.is_prompt_injection();
+    severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
+}
+
+/// Returns whether the finding is as severe as its rule says, or allows, and the other one cites no other rule.
+fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
+    let (Some(cited), Some(rules)) = (&finding.rule, rules) else {
+        return false;
+    };
+    let is_same_rule = lost.rule.as_ref().is_none_or(|id| *id == cited.id);
+    let rule = rules.find(&cited.id).filter(|_| is_same_rule);
+    rule.is_some_and(|rule| rule.on_breach.is_some() || rule.most == Some(finding.severity))
+}
+
+/// Returns whether a finding repeats an earlier one, maybe in other words and of a line beside.
+pub(super) fn repeats_it(finding: &Finding, before: &Finding) -> bool {
+    if finding.file != before.file {
+        return false;
+    }
+    let (one, other) = (claim_words(&finding.claim), claim_words(&before.claim));
+    let is_alike = one.intersection(&other).count() * 2 >= one.len().min(other.len()).max(1);
+    let is_near = finding.line.abs_diff(before.line) <= NEAR;
+    is_near && (is_alike || (finding.category == before.category && finding.category != "other"))
+}
+
+pub(super) fn is_same(one: &Hallucinated, other: &Hallucinated) -> bool {
+    is_alike(&one.claim, &one.file, &one.category, other)
+}
+
+fn is_alike(claim: &str, file: &str, category: &str, lost: &Hallucinated) -> bool {
+    if claim.trim() == lost.claim.trim() && !claim.trim().is_empty() {
+        return true;
+    }
+    let (one, other) = (claim_words(claim), claim_words(&lost.claim));
+    let shared = one.intersection(&other).count();
+    let alike = shared * 2 >= one.len().min(other.len()).max(1);
+    file == lost.file && (alike || (category == lost.category && category != "other"))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::finding::RuleCitation;
+
+    use super::*;
+    use crate::{judge::test_support::finding, rules::RuleInForce};
+
+    #[test]
+    fn a_finding_that_its_rule_caps_makes_good_what_was_written_as_critical() {
+        let rule = |id: &str, most| RuleInForce {
+            id: id.into(),
+            most,
+            files: ["a.py".to_owned()].into_iter().collect(),
+            ..RuleInForce::default()
+        };
+        let rules = RuleBook::new(vec![rule("CFG-1", Some(Severity::Warning)), rule("CFG-2", None)]);
+        let cites = |id: &str| Finding {
+            rule: Some(RuleCitation {
+                id: id.into(),
+                link: String::new(),
+                on_breach: None,
+            }),
+            ..finding("F1", Severity::Warning, "settings", "a.py", 1)
+        };
+        let lost = |rule: Option<&str>| Hallucinated {
+            claim: "Claim F1.".into(),
+            severity: "critical".into(),
+            file: "a.py".into(),
+            rule: rule.map(str::to_owned),
+            ..Hallucinated::default()
+        };
+        let good = |finding: &str, before: Option<&str>| makes_good(&cites(finding), &lost(before), Some(&rules));
+        assert!(good("CFG-1", Some("CFG-1")));
+        assert!(good("CFG-1", None), "it cited no rule before");
+        assert!(!good("CFG-1", Some("CFG-2")), "another rule is another finding");
+        assert!(!good("CFG-2", Some("CFG-2")), "nothing caps it: it is milder now");
+    }
+}
