@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::review::{MAX_CLAIM, PatchId, RememberedUnproven, UnprovenFinding};
+use crate::{
+    diff::FileDiff,
+    review::{MAX_CLAIM, PatchId, RememberedUnproven, UnprovenFinding},
+};
 
 /// Maximum number of unproven findings that are remembered.
 const MAX_UNPROVEN: usize = 20;
@@ -11,14 +14,26 @@ const MAX_UNPROVEN: usize = 20;
 /// The identities of a change's patches by their paths.
 pub type Identities = BTreeMap<String, PatchId>;
 
-/// The findings of earlier reviews whose patches are as they were.
-pub fn still_unproven(remembered: &[RememberedUnproven], identities: &Identities) -> Vec<UnprovenFinding> {
-    let holds = |entry: &&RememberedUnproven| subject(&entry.finding, identities) == entry.patch;
-    remembered
-        .iter()
-        .filter(holds)
-        .map(|entry| entry.finding.clone())
-        .collect()
+/// The findings of earlier reviews whose patches are as they were, or whose files have only got another name since, by which they
+/// are called then. `files` are all files of the change.
+pub fn still_unproven(
+    remembered: &[RememberedUnproven],
+    identities: &Identities,
+    files: &[FileDiff],
+) -> Vec<UnprovenFinding> {
+    let held = |entry: &RememberedUnproven| {
+        if subject(&entry.finding, identities) == entry.patch {
+            return Some(entry.finding.clone());
+        }
+        let same = files
+            .iter()
+            .find(|file| file.head_object() == entry.object.as_deref())?;
+        entry.object.is_some().then(|| UnprovenFinding {
+            file: same.path.clone(),
+            ..entry.finding.clone()
+        })
+    };
+    remembered.iter().filter_map(held).collect()
 }
 
 /// The findings without proof of a review, and those of earlier ones in files about which it says nothing of the kind.
@@ -28,8 +43,16 @@ pub(crate) fn joined(mut found: Vec<UnprovenFinding>, earlier: Vec<UnprovenFindi
     found
 }
 
-/// The same for the next review.
-pub(crate) fn remember_unproven(findings: &[UnprovenFinding], identities: &Identities) -> Vec<RememberedUnproven> {
+/// The same for the next review. `files` are all files of the change.
+pub(crate) fn remember_unproven<'f>(
+    findings: &[UnprovenFinding],
+    identities: &Identities,
+    files: impl Iterator<Item = &'f FileDiff> + Clone,
+) -> Vec<RememberedUnproven> {
+    let object = |path: &str| {
+        let mut files = files.clone();
+        files.find(|file| file.path == path)?.head_object().map(str::to_owned)
+    };
     let clip = |text: &str| text.chars().take(MAX_CLAIM).collect::<String>();
     let remembered = findings.iter().take(MAX_UNPROVEN).map(|finding| RememberedUnproven {
         finding: UnprovenFinding {
@@ -38,6 +61,7 @@ pub(crate) fn remember_unproven(findings: &[UnprovenFinding], identities: &Ident
             ..finding.clone()
         },
         patch: subject(finding, identities),
+        object: object(&finding.file),
     });
     remembered.collect()
 }
@@ -53,7 +77,6 @@ mod tests {
     use conclave_shared::reviewer::ReviewerName;
 
     use super::*;
-    use crate::diff::FileDiff;
 
     fn identities(texts: &[(&str, &str)]) -> Identities {
         let patch = |text: &str| PatchId::new(&FileDiff::default(), format!("@@ -1 +1 @@\n+{text}\n").as_bytes());
@@ -79,9 +102,9 @@ mod tests {
     fn it_holds_until_the_patch_that_it_is_about_changes() {
         let then = identities(&[("a.py", "1"), ("b.py", "1")]);
         let held = |file: &str, now: &[(&str, &str)]| {
-            let remembered = remember_unproven(&[unproven(file)], &then);
+            let remembered = remember_unproven(&[unproven(file)], &then, [].iter());
             assert_eq!(remembered[0].finding.claim.chars().count(), MAX_CLAIM);
-            !still_unproven(&remembered, &identities(now)).is_empty()
+            !still_unproven(&remembered, &identities(now), &[]).is_empty()
         };
         assert!(held("a.py", &[("a.py", "1"), ("b.py", "1")]), "run again");
         assert!(held("a.py", &[("a.py", "1"), ("b.py", "2")]), "another file changed");
@@ -90,6 +113,32 @@ mod tests {
         // The file that it names is none of the change's.
         assert!(held("c.py", &[("a.py", "1"), ("b.py", "1")]));
         assert!(!held("c.py", &[("a.py", "1"), ("b.py", "2")]));
+    }
+
+    #[test]
+    fn a_file_that_is_only_renamed_takes_them_with_it() {
+        let file = |path: &str, object: &str| FileDiff {
+            path: path.into(),
+            objects: ("0".repeat(40), object.into()),
+            ..FileDiff::default()
+        };
+        let remembered = remember_unproven(
+            &[unproven("a.py")],
+            &identities(&[("a.py", "1")]),
+            [file("a.py", "1f")].iter(),
+        );
+        let places = |path: &str, object: &str| {
+            let held = still_unproven(&remembered, &identities(&[(path, "2")]), &[file(path, object)]);
+            held.iter().map(UnprovenFinding::place).collect::<Vec<_>>()
+        };
+        assert_eq!(places("b.py", "1f"), ["b.py:3"]);
+        assert_eq!(places("b.py", "2f"), [""; 0], "its text is another one");
+        assert_eq!(places("b.py", &"0".repeat(40)), [""; 0], "it is gone");
+        // What an earlier version remembered has no object.
+        let mut old = remembered.clone();
+        old[0].object = None;
+        let gone = file("b.py", &"0".repeat(40));
+        assert!(still_unproven(&old, &identities(&[("b.py", "2")]), &[gone]).is_empty());
     }
 
     #[test]

@@ -105,7 +105,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         patches: job.prior.patches,
         earlier: job.prior.reviewed,
         touched: job.prior.touched,
-        unproven: remember_unproven(&coverage.unproven, &job.prior.identities),
+        unproven: remember_unproven(
+            &coverage.unproven,
+            &job.prior.identities,
+            job.files.iter().chain(&job.prior.unchanged),
+        ),
         unlisted: job.prior.unlisted,
         identities: job.prior.identities,
         heard: job.prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),

@@ -94,6 +94,9 @@ pub struct RememberedUnproven {
     pub finding: UnprovenFinding,
     /// The patch of its file, or the whole change where its file is not reviewed.
     pub patch: PatchId,
+    /// The object of its file at head, by which a file that is only renamed is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
 }
 
 impl CarryOver {

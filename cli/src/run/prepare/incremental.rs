@@ -58,7 +58,7 @@ async fn narrow_down(
     let patches = identities(&diff.files, instructions, spool)?;
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
-    let unproven = still_unproven(&job.carry_over.unproven, &identities);
+    let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files);
     let unlisted = still_unlisted(&job.carry_over.unlisted, &identities);
     let touched = touched(diff);
     let reviewed = |(file, patch): (&FileDiff, &PatchId)| {
