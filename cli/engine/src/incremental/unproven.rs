@@ -44,14 +44,14 @@ pub(crate) fn joined(mut found: Vec<UnprovenFinding>, earlier: Vec<UnprovenFindi
 }
 
 /// The same for the next review. `files` are all files of the change.
-pub(crate) fn remember_unproven<'f>(
+pub(crate) fn remember_unproven(
     findings: &[UnprovenFinding],
     identities: &Identities,
-    files: impl Iterator<Item = &'f FileDiff> + Clone,
+    files: &[&FileDiff],
 ) -> Vec<RememberedUnproven> {
     let object = |path: &str| {
-        let mut files = files.clone();
-        files.find(|file| file.path == path)?.head_object().map(str::to_owned)
+        let file = files.iter().find(|file| file.path == path)?;
+        file.head_object().map(str::to_owned)
     };
     let clip = |text: &str| text.chars().take(MAX_CLAIM).collect::<String>();
     let remembered = findings.iter().take(MAX_UNPROVEN).map(|finding| RememberedUnproven {
@@ -102,7 +102,7 @@ mod tests {
     fn it_holds_until_the_patch_that_it_is_about_changes() {
         let then = identities(&[("a.py", "1"), ("b.py", "1")]);
         let held = |file: &str, now: &[(&str, &str)]| {
-            let remembered = remember_unproven(&[unproven(file)], &then, [].iter());
+            let remembered = remember_unproven(&[unproven(file)], &then, &[]);
             assert_eq!(remembered[0].finding.claim.chars().count(), MAX_CLAIM);
             !still_unproven(&remembered, &identities(now), &[]).is_empty()
         };
@@ -125,7 +125,7 @@ mod tests {
         let remembered = remember_unproven(
             &[unproven("a.py")],
             &identities(&[("a.py", "1")]),
-            [file("a.py", "1f")].iter(),
+            &[&file("a.py", "1f")],
         );
         let places = |path: &str, object: &str| {
             let held = still_unproven(&remembered, &identities(&[(path, "2")]), &[file(path, object)]);

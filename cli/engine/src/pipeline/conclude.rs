@@ -95,6 +95,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
+    let all_files: Vec<&FileDiff> = job.files.iter().chain(&job.prior.unchanged).collect();
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
@@ -105,11 +106,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         patches: job.prior.patches,
         earlier: job.prior.reviewed,
         touched: job.prior.touched,
-        unproven: remember_unproven(
-            &coverage.unproven,
-            &job.prior.identities,
-            job.files.iter().chain(&job.prior.unchanged),
-        ),
+        unproven: remember_unproven(&coverage.unproven, &job.prior.identities, &all_files),
         unlisted: job.prior.unlisted,
         identities: job.prior.identities,
         heard: job.prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
