@@ -161,7 +161,7 @@ failures! {
     provider_400 provider_401 provider_402 provider_403 provider_404 provider_413
     provider_429 provider_429_retry_after_5 provider_429_retry_after_3600 provider_429_twice
     provider_500 provider_503 provider_529
-    provider_hangs_before_the_first_byte provider_hangs_in_mid_stream
+    provider_hangs_before_the_first_byte provider_hangs_in_mid_stream provider_sends_only_pings provider_counts_nothing
     provider_cuts_the_connection provider_cuts_it_once provider_ends_without_the_end
     provider_sends_garbage provider_error_inside_the_stream provider_is_unreachable
     context_overflow answer_cut_off_always answer_cut_off_once answer_empty

@@ -303,6 +303,9 @@ fn limits(name: &str) -> Option<Value> {
     if name.starts_with("provider_hangs") {
         return Some(json!({"first_sign_seconds": 3, "stall_seconds": 3, "breaker": {"open_seconds": 300}}));
     }
+    if name == "provider_sends_only_pings" {
+        return Some(json!({"idle_seconds": 3, "breaker": {"open_seconds": 300}}));
+    }
     fails_for_ever.contains(&name).then(no_second_chance)
 }
 
@@ -325,6 +328,8 @@ fn provider_fault(name: &str) -> Option<Fault> {
         "provider_529" => Fault::status(529),
         "provider_hangs_before_the_first_byte" => Fault::hang(),
         "provider_hangs_in_mid_stream" => Fault::stall(),
+        "provider_sends_only_pings" => Fault::pings(),
+        "provider_counts_nothing" => Fault::field("usage", None),
         "provider_cuts_the_connection" => Fault::cut(),
         "provider_cuts_it_once" => Fault::cut().agent(REVIEWER).times(1),
         "provider_ends_without_the_end" => stream(Position::MidContent, Break::CleanEnd),
