@@ -218,7 +218,7 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
     ];
     let turn = run(&workers, at, &turn).await.expect_code(2);
     assert!(
-        turn.stderr.contains("/failback/") && turn.stderr.contains("the chain goes round"),
+        turn.stderr.contains("/failback/") && turn.stderr.contains("the fallback chain is circular"),
         "{}",
         turn.stderr
     );

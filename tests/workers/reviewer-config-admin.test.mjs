@@ -365,9 +365,9 @@ describe('failback', () => {
       const families = ['claude-opus-4-7', 'claude-opus-4-6', 'claude-opus-4-8', 'claude-opus-5-5', 'claude-sonnet-5', 'claude-sonnet-4-6', 'claude-sonnet-4-5'];
       const chain = Object.fromEntries(families.slice(1).map((model, n) => [`anthropic/${families[n]}`, `anthropic/${model}`]));
       for (const [failback, reason] of [
-        [{ [OPUS[0]]: OPUS[1], [OPUS[1]]: OPUS[0] }, /goes round: .*4-6 → .*4-7 → .*4-6/],
+        [{ [OPUS[0]]: OPUS[1], [OPUS[1]]: OPUS[0] }, /chain is circular: .*4-6 → .*4-7 → .*4-6/],
         // 4-7 falls back to 4-6 without anyone's doing.
-        [{ [OPUS[1]]: OPUS[0] }, /goes round: .*4-6 → .*4-7 → .*4-6; anthropic\/claude-opus-4-7 falls back to .*4-6 by default/],
+        [{ [OPUS[1]]: OPUS[0] }, /chain is circular: .*4-6 → .*4-7 → .*4-6; anthropic\/claude-opus-4-7 falls back to .*4-6 by default/],
         [{ [OPUS[0]]: 'anthropic/claude-opos-4-6' }, /claude-opos-4-6.*spelling/],
         [chain, /longer than 5/],
       ]) {

@@ -208,7 +208,9 @@ async fn existing_findings(
             code: String::new(),
             before: Before::Posted,
             stood: false,
+            refuting: RefutingCode::None,
             raised: false,
+            stricter: false,
             author_may_settle: false,
             language: None,
         });

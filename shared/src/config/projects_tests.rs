@@ -164,7 +164,7 @@ fn entries_that_make_a_fault_together_cost_the_later_one_and_a_warning() {
     assert_eq!(found.limits.sessions, 3);
     assert_eq!(warnings.len(), 1);
     assert!(
-        warnings[0].starts_with("/projects/1: ") && warnings[0].contains("the chain goes round"),
+        warnings[0].starts_with("/projects/1: ") && warnings[0].contains("the fallback chain is circular"),
         "{warnings:?}"
     );
 }

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, hidden, names, validate};
+use super::{
+    ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, hidden, names, validate, validate::mixed_cycles,
+};
 
 /// After so many problems nobody reads on, and each one costs a pass.
 const MAX_FAULTS: usize = 50;
@@ -41,6 +43,7 @@ pub fn check(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
     let document = read(value).map_err(|faults| hidden.iter().cloned().chain(faults).collect::<Vec<_>>())?;
     let mut faults = hidden;
     faults.extend(names::faults(&document));
+    faults.extend(mixed_cycles(&document));
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 

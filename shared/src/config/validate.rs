@@ -195,20 +195,19 @@ fn panel_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
     faults
 }
 
-/// The fault of the chain that begins at a model.
-///
-/// Built-in links count for a cycle, as they are followed like those of the document. They do not count for the length: a built-in chain
-/// may become longer with a version, which must take no document out of force.
+/// The fault of the chain that begins at a model, as far as the document's own links make it: a version that brings other built-in links
+/// must take no stored document out of force.
 fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
     let mut chain = vec![start.clone()];
     let mut links = 1;
     let mut current = start.clone();
     while let Some(next) = fallback(document, &current) {
-        let is_built_in = !document.failback.contains_key(current.as_str());
+        let is_built_in = |model: &ModelId| !document.failback.contains_key(model.as_str());
         if let Some(begin) = chain.iter().position(|model| *model == next) {
-            return Some(cycle(document, &chain[begin..]));
+            let own = !chain[begin..].iter().any(is_built_in);
+            return own.then(|| cycle(document, &chain[begin..]));
         }
-        if !is_built_in {
+        if !is_built_in(&current) {
             links += 1;
         }
         if links > MAX_CHAIN {
@@ -218,6 +217,44 @@ fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
         current = next;
     }
     None
+}
+
+/// The cycles that a document's links make together with built-in ones, each with the model at which its chain begins: a document with
+/// one is not taken anew.
+pub(super) fn mixed_cycles(document: &ConfigDocument) -> Vec<ConfigFault> {
+    let own = mixed_cycles_of(document);
+    let of_projects = document.projects.iter().take(MAX_PROJECTS).enumerate().flat_map(|(index, entry)| {
+        let mut alone = document.clone();
+        entry.lay_over(&mut alone);
+        let new = mixed_cycles_of(&alone).into_iter().filter(|fault| !own.contains(fault));
+        let placed = new.map(|fault| ConfigFault {
+            pointer: format!("/projects/{index}{}", place(entry, &fault.pointer)),
+            ..fault
+        });
+        placed.collect::<Vec<_>>()
+    });
+    let of_projects: Vec<ConfigFault> = of_projects.collect();
+    own.into_iter().chain(of_projects).collect()
+}
+
+fn mixed_cycles_of(document: &ConfigDocument) -> Vec<ConfigFault> {
+    let starts = document.failback.keys().filter_map(|name| name.parse::<ModelId>().ok());
+    let faults = starts.filter_map(|start| {
+        let mut chain = vec![start.clone()];
+        while let Some(next) = fallback(document, chain.last()?) {
+            if let Some(begin) = chain.iter().position(|model| *model == next) {
+                let models = &chain[begin..];
+                let is_built_in = |model: &ModelId| !document.failback.contains_key(model.as_str());
+                return models.iter().any(is_built_in).then(|| ConfigFault {
+                    pointer: format!("/failback/{}", escape(start.as_str())),
+                    detail: cycle(document, models),
+                });
+            }
+            chain.push(next);
+        }
+        None
+    });
+    faults.collect()
 }
 
 /// Names a cycle, and the built-in link in it, if there is one: its author may not know of that.
@@ -230,7 +267,7 @@ fn cycle(document: &ConfigDocument, models: &[ModelId]) -> String {
         _ => None,
     });
     format!(
-        "the chain goes round: {}{}",
+        "the fallback chain is circular: {}{}",
         names.join(" → "),
         by_default.collect::<String>()
     )
@@ -317,7 +354,7 @@ mod tests {
         cycle.failback.insert("p/m1".into(), Some(model(0)));
         let faults = validate(&cycle);
         assert_eq!(faults.len(), 2);
-        assert_eq!(faults[0].detail, "the chain goes round: p/m0 → p/m1 → p/m0");
+        assert_eq!(faults[0].detail, "the fallback chain is circular: p/m0 → p/m1 → p/m0");
         let mut long = ConfigDocument::default();
         for index in 0..5 {
             long.failback.insert(format!("p/m{index}"), Some(model(index + 1)));
@@ -334,26 +371,27 @@ mod tests {
         };
         // Built in is 4-8 to 4-7 to 4-6.
         let round = document(serde_json::json!({"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"}));
-        let faults = validate(&round);
+        assert_eq!(validate(&round), [], "a stored one stays in force");
+        let faults = mixed_cycles(&round);
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert_eq!(faults[0].pointer, "/failback/anthropic~1claude-opus-4-6");
-        let begin = "the chain goes round: anthropic/claude-opus-4-6 → anthropic/claude-opus-4-8 → anthropic/claude-opus-4-7 → \
+        let begin = "the fallback chain is circular: anthropic/claude-opus-4-6 → anthropic/claude-opus-4-8 → anthropic/claude-opus-4-7 → \
                      anthropic/claude-opus-4-6; anthropic/claude-opus-4-8 falls back to anthropic/claude-opus-4-7 by default";
         assert!(faults[0].detail.starts_with(begin), "{faults:?}");
         // Turned round on purpose, with the built-in link taken away.
         let turned = serde_json::json!({"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8", "anthropic/claude-opus-4-7": null});
-        assert_eq!(validate(&document(turned)), []);
+        assert_eq!(mixed_cycles(&document(turned)), []);
         // A chain that leads into a cycle is none, either; and a long one of its own goes on into the built-in one.
         let into = serde_json::json!({"openai/gpt-5.4": "anthropic/claude-opus-4-6", "anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"});
-        assert_eq!(validate(&document(into)).len(), 2);
+        assert_eq!(mixed_cycles(&document(into)).len(), 2);
         let long = serde_json::json!({"p/a": "p/b", "p/b": "p/c", "p/c": "anthropic/claude-opus-5-5"});
-        assert_eq!(validate(&document(long)), []);
+        assert_eq!(mixed_cycles(&document(long)), []);
         // One that an entry for projects makes.
         let project: ConfigDocument =
             serde_json::from_value(serde_json::json!({"schema_version": 1, "projects": [{"paths": ["a/**"],
             "failback": {"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-8"}}]}))
             .expect("it reads");
-        let faults = validate(&project);
+        let faults = mixed_cycles(&project);
         assert_eq!(faults[0].pointer, "/projects/0/failback/anthropic~1claude-opus-4-6");
     }
 }

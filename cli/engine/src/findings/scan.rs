@@ -21,7 +21,7 @@ use super::{
 };
 
 pub use beside::{Report, asserted, may_tell};
-pub use broken::whole_findings;
+pub use broken::{half_finding, whole_findings};
 pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
 
@@ -53,11 +53,11 @@ impl ScanOutcome {
 const EMPTY_AMONG_WORDS: &str =
     "the empty answer stands among other words; it has to stand on lines of its own, as the last thing of the message";
 /// Fault of an empty answer beside which a problem may stand; the words follow.
-const TOLD_BESIDE: &str = "an empty list and words that may be a problem; which is it? Put each problem into a <finding>, or leave \
-    the words out and answer <findings></findings> alone: ";
+const TOLD_BESIDE: &str = "the list is empty, but the text may describe a problem; which is it? Report it as a <finding>, or answer \
+    <findings></findings> alone: ";
 /// Fault of a problem in words beside the findings that is none of them; the words follow.
-const TOLD_AMONG: &str = "a problem told beside the findings that none of them reports; put it into a <finding>, or, if it is none, \
-    leave the words out: ";
+const TOLD_AMONG: &str = "the text beside the findings describes a problem that none of them reports; move it into a <finding>, or \
+    leave it out: ";
 /// Fault of an answer that may be a part of its own thinking.
 const STILL_THINKING: &str = "the answer begins to think and never ends that; the findings have to stand behind it";
 /// A block of findings that was opened and never closed.
@@ -120,7 +120,14 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     } else if outcome.findings.is_empty() {
         let reported = usize::from(traces::is_report(answer, paths));
         outcome.lost = outcome.lost.max(traces::count(answer)).max(reported);
-        outcome.words = (reported > 0).then(|| answer.chars().take(MAX_QUOTED).collect());
+        outcome.words = if reported > 0 {
+            Some(answer.chars().take(MAX_QUOTED).collect())
+        } else {
+            // Behind an empty list, or in place of one.
+            let is_list = outcome.faults.iter().any(|fault| fault == EMPTY_AMONG_WORDS);
+            let tells = is_list || beside::claims(answer, paths);
+            not_harmless(answer, paths).filter(|_| tells && !seen.is_unclosed)
+        };
     }
     outcome
 }

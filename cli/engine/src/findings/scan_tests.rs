@@ -462,6 +462,12 @@ fn words_beside_an_empty_list_are_harmless_or_a_fault_with_the_words() {
     }
     let alone = scan("CRITICAL: src/db.py:10 runs a command.");
     assert_eq!(alone.words.as_deref(), Some("CRITICAL: src/db.py:10 runs a command."));
+    for instead in [
+        "The token is written to the log in every request.",
+        "<findings></findings>\nThe token is logged.",
+    ] {
+        assert!(scan(instead).words.is_some(), "{instead}");
+    }
     assert_eq!(
         scan("I cannot help with that.").words,
         None,

@@ -26,12 +26,24 @@ pub(super) fn resolved<'f>(
     if let Some(bare) = bare.filter(|bare| known(bare)) {
         return bare.to_owned();
     }
+    let files: Vec<&str> = files.collect();
+    let only = |is_meant: &dyn Fn(&str) -> bool| {
+        let mut meant = files.iter().filter(|file| is_meant(file));
+        match (meant.next(), meant.next()) {
+            (Some(file), None) => Some((*file).to_owned()),
+            _ => None,
+        }
+    };
     let wanted = folded(&path);
-    let mut alike = files.filter(|file| !(file.is_ascii() && path.is_ascii()) && folded(file) == wanted);
-    match (alike.next(), alike.next()) {
-        (Some(file), None) => file.to_owned(),
-        _ => path,
-    }
+    let alike = only(&|file| !(file.is_ascii() && path.is_ascii()) && folded(file) == wanted);
+    // With a line's number behind it, below another directory, or in other letters.
+    let bare = path.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, ':' | '-'));
+    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|head| head.ends_with('/'));
+    alike
+        .or_else(|| only(&|file| file == bare))
+        .or_else(|| only(&|file| ends(bare, file) || ends(file, bare)))
+        .or_else(|| only(&|file| file.eq_ignore_ascii_case(bare)))
+        .unwrap_or(path)
 }
 
 /// A path without what surrounds it.

@@ -36,11 +36,44 @@ impl Lines {
         }
     }
 
+    /// The text without white space, and where each line that is not empty begins in it.
+    fn squeezed(&self) -> (String, Vec<(u32, usize)>) {
+        let mut text = String::new();
+        let mut starts = Vec::new();
+        for (number, line) in (1..).zip(&self.loose) {
+            if !line.is_empty() {
+                starts.push((number, text.len()));
+                text.push_str(&without_space(line));
+            }
+        }
+        (text, starts)
+    }
+
     /// These lines as they stand, at most so many.
     pub fn excerpt(&self, line: u32, length: usize) -> String {
         let first = index(line);
         let lines = self.exact.iter().skip(first).take(length);
         lines.map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Squeezed {
+    /// The identity of this code; none of code that is empty.
+    pub(super) fn of(code: &str) -> Option<Self> {
+        let code = without_space(code);
+        (!code.is_empty()).then(|| Self {
+            hash: hash_of(&code),
+            length: code.len(),
+        })
+    }
+
+    /// Returns whether the code begins in a line of the text, whatever its white space and its line breaks are there.
+    pub(super) fn stands_in(&self, lines: &Lines) -> bool {
+        let (text, starts) = lines.squeezed();
+        let code = |start: usize| text.get(start..start.saturating_add(self.length));
+        starts
+            .iter()
+            .any(|(_, start)| code(*start).is_some_and(|code| hash_of(code) == self.hash))
     }
 }
 
@@ -53,6 +86,7 @@ impl Anchor {
             code: hash(&lines.loose[first..first + length]),
             around: around(lines, first, length),
             under: under(lines, first),
+            each: each(&lines.loose[first..first + length]),
             squeezed: squeezed(&lines.loose[first..first + length]),
         })
     }
@@ -80,6 +114,14 @@ impl Anchor {
             let place = (changed, elsewhere, line.abs_diff(near), line);
             best = Some(best.map_or(place, |best| best.min(place)));
         }
+        if best.is_none()
+            && let Some(line) = self.find_scattered(lines, near, taken)
+        {
+            return AnchorPlace {
+                line: Some(line),
+                state: AnchorState::ChangedBeside,
+            };
+        }
         AnchorPlace {
             line: best.map(|(.., line)| line),
             state: match best {
@@ -90,18 +132,30 @@ impl Anchor {
         }
     }
 
+    /// The line in which the quoted lines begin where others have come between them; the nearest that is not `taken`.
+    fn find_scattered(&self, lines: &Lines, near: u32, taken: &[u32]) -> Option<u32> {
+        let (head, rest) = self.each.split_first()?;
+        let own: Vec<String> = lines.loose.iter().map(|line| hash_of_line(line)).collect();
+        let goes_on = |first: usize| {
+            let mut at = first;
+            rest.iter().all(|sought| {
+                let reach = own.iter().enumerate().skip(at + 1).take(MAX_BETWEEN + 1);
+                let next = reach.into_iter().find(|(_, hash)| *hash == sought);
+                next.map(|(found, _)| at = found).is_some()
+            })
+        };
+        let begins = (0..own.len()).filter(|first| own[*first] == *head && goes_on(*first));
+        let found = begins.filter_map(|first| u32::try_from(first + 1).ok());
+        found
+            .filter(|line| !taken.contains(line))
+            .min_by_key(|line| line.abs_diff(near))
+    }
+
     /// The line in which the same code begins, whatever its white space and its line breaks are now; of several the nearest that is
     /// not `taken`.
     pub(super) fn find_squeezed(&self, lines: &Lines, near: u32, taken: &[u32]) -> Option<u32> {
         let sought = self.squeezed.as_ref()?;
-        let mut text = String::new();
-        let mut starts: Vec<(u32, usize)> = Vec::new();
-        for (number, line) in (1..).zip(&lines.loose) {
-            if !line.is_empty() {
-                starts.push((number, text.len()));
-                text.push_str(&without_space(line));
-            }
-        }
+        let (text, starts) = lines.squeezed();
         let begins = |start: usize| {
             let end = start.saturating_add(sought.length);
             let code = text.get(start..end).unwrap_or_default();
@@ -161,6 +215,26 @@ const MIN_SQUEEZED: usize = 12;
 
 /// So many it needs to be recognized by the line that it is under: fewer are a bracket, an `else` or a `pass`.
 const MIN_WHOLE: usize = 6;
+
+/// Maximum number of lines that may have come between two that were quoted.
+const MAX_BETWEEN: usize = 8;
+
+/// Maximum number of quoted lines that are remembered one by one.
+const MAX_EACH: usize = 12;
+
+/// The hashes of several lines, without those that are empty; none where nothing of them could be told from other code.
+fn each(lines: &[String]) -> Vec<String> {
+    let lines: Vec<&String> = lines.iter().filter(|line| !line.is_empty()).collect();
+    let tells = lines.iter().any(|line| without_space(line).len() >= MIN_SQUEEZED);
+    if lines.len() < 2 || lines.len() > MAX_EACH || !tells {
+        return Vec::new();
+    }
+    lines.into_iter().map(|line| hash_of_line(line)).collect()
+}
+
+fn hash_of_line(line: &str) -> String {
+    hex::encode(&Sha256::digest(line)[..4])
+}
 
 fn squeezed(lines: &[String]) -> Option<Squeezed> {
     let code = without_space(&lines.concat());
@@ -257,6 +331,42 @@ mod tests {
         let changed = Lines::new("a\nb\nc\nd\nquery(user)\nE\nf\ng\nh\n");
         assert_eq!(anchor.find(&changed, 4, Some(6)).line, None);
         assert_eq!(lines.excerpt(4, 3), "d\nquery(user)\ne");
+    }
+
+    #[test]
+    fn quoted_lines_with_others_between_them_still_stand() {
+        let text = "def run(x):\n    # called by the router\n    os.system(\"rm \" + x)\n";
+        let quoted = Anchor::of(&Lines::new(text), 1, Some(3)).expect("there");
+        let state = |text: &str| {
+            let place = quoted.find(&Lines::new(text), 1, Some(3));
+            (place.line, place.state)
+        };
+        let beside = text.replace("    os", "    # x is safe\n    y = 1\n    os");
+        assert_eq!(state(&beside), (Some(1), AnchorState::ChangedBeside));
+        assert_eq!(state(&text.replace("rm ", "ls ")), (None, AnchorState::Changed));
+        let far = text.replace("    os", &("    y = 1\n".repeat(MAX_BETWEEN + 1) + "    os"));
+        assert_eq!(state(&far), (None, AnchorState::Changed));
+        // What an older version wrote has whole quotes alone.
+        let old = Anchor {
+            each: Vec::new(),
+            ..quoted.clone()
+        };
+        assert_eq!(old.find(&Lines::new(&beside), 1, Some(3)).line, None);
+    }
+
+    #[test]
+    fn code_is_known_by_its_letters_and_a_comment_of_it_is_none() {
+        let guard = Squeezed::of("    if isdir(x):\n        raise ValueError(x)\n").expect("code");
+        for (text, stands) in [
+            ("def f(x):\n  if isdir(x):\n    raise ValueError(x)\n", true),
+            ("if isdir(x): raise ValueError(x)\n", true),
+            ("# if isdir(x):\n#     raise ValueError(x)\n", false),
+            ("if isdir(x):\n    pass\n", false),
+            ("", false),
+        ] {
+            assert_eq!(guard.stands_in(&Lines::new(text)), stands, "{text}");
+        }
+        assert_eq!(Squeezed::of(" \n"), None);
     }
 
     #[test]

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::{
     Lines,
-    authority::{author_may_settle, is_settled_by_word, unanswered},
+    authority::{author_may_settle, is_settled_by_person, is_settled_by_word, unanswered},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
     language::Language,
     repo_config::AuthorSettles,
-    review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, ThreadState},
+    review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, RefutingCode, ThreadState},
     rules::RuleBook,
     untrusted::Untrusted,
 };
@@ -38,7 +38,8 @@ pub fn wanted(existing: &[ExistingFinding], carry_over: &CarryOver, files: &[Fil
     let records = existing
         .iter()
         .map(|finding| &finding.record)
-        .chain(carry_over.findings.iter().filter_map(|entry| entry.record.as_ref()));
+        .chain(carry_over.findings.iter().filter_map(|entry| entry.record.as_ref()))
+        .chain(carry_over.refuted.iter().map(|refuted| &refuted.record));
     let mut wanted: Vec<(String, bool)> = Vec::new();
     let mut add = |path: &str, at_base: bool| {
         if !wanted.iter().any(|(known, _)| known == path) {
@@ -55,6 +56,9 @@ pub fn wanted(existing: &[ExistingFinding], carry_over: &CarryOver, files: &[Fil
                 add(&file.path, false);
             }
         }
+    }
+    for refuted in &carry_over.refuted {
+        add(refuted.refuting_path(files), false);
     }
     wanted
 }
@@ -86,12 +90,14 @@ pub fn assess(
             all.push(of_ledger(record.clone(), entry.before));
         }
     }
+    let exposed = expose(&mut all, carry_over, files, &lines);
     for (at, finding) in all.iter_mut().enumerate() {
         finding.id = format!("E{}", at + 1);
         if let Some(entry) = carry_over.find(&finding.record.fingerprint) {
             let at_first = (finding.record.severity, finding.record.production_risk);
             finding.record.severity = finding.record.severity.max(entry.severity);
             finding.record.production_risk |= entry.production_risk;
+            raise(finding, &exposed);
             finding.raised = at_first != (finding.record.severity, finding.record.production_risk);
             finding.stood = matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened);
             finding.before = match (entry.before, finding.state) {
@@ -104,7 +110,9 @@ pub fn assess(
                 (before, _) => before,
             };
         }
-        hold_to(&mut finding.record, rules);
+        raise(finding, &exposed);
+        finding.stricter = hold_to(&mut finding.record, rules);
+        finding.raised |= finding.stricter;
         // By the worst that was ever said of it: nobody gets it lowered first.
         finding.author_may_settle = author_may_settle(&finding.record, words.author_settles);
         finding.language = words.language;
@@ -115,16 +123,66 @@ pub fn assess(
     all
 }
 
-/// Holds a breach to its rule as it is now, where that has become stricter since.
-fn hold_to(record: &mut FindingRecord, rules: &RuleBook) {
-    let Some(cited) = record.rule.as_mut() else { return };
+/// Notes what has become of the code that refuted findings, and brings back those that nothing else remembers and whose refutation is
+/// gone. Returns the records of all of these.
+fn expose(
+    all: &mut Vec<ExistingFinding>,
+    carry_over: &CarryOver,
+    files: &[FileDiff],
+    texts: &HashMap<&str, Lines>,
+) -> Vec<FindingRecord> {
+    let mut exposed = Vec::new();
+    for refuted in &carry_over.refuted {
+        let record = &refuted.record;
+        let code = refuted.refuting(files, texts);
+        let known = all
+            .iter_mut()
+            .find(|finding| finding.record.fingerprint == record.fingerprint);
+        match known {
+            Some(finding) => finding.refuting = code,
+            None if code == RefutingCode::Gone && is_there(record, files, texts) => all.push(ExistingFinding {
+                refuting: code,
+                ..of_ledger(record.clone(), Before::Stood)
+            }),
+            None => {}
+        }
+        if code == RefutingCode::Gone {
+            exposed.push(record.clone());
+        }
+    }
+    exposed
+}
+
+/// Raises a finding whose refutation is gone to what it was before.
+fn raise(finding: &mut ExistingFinding, exposed: &[FindingRecord]) {
+    let own = &mut finding.record;
+    if let Some(before) = exposed.iter().find(|record| record.fingerprint == own.fingerprint) {
+        own.severity = own.severity.max(before.severity);
+        own.production_risk |= before.production_risk;
+    }
+}
+
+/// Returns whether the code that a record is about stands somewhere in these files.
+pub(super) fn is_there(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> bool {
+    let mut finding = of_ledger(record.clone(), Before::Stood);
+    place(&mut finding, files, texts);
+    finding.anchor != AnchorState::Changed
+}
+
+/// Holds a breach to its rule as it is now, where that has become stricter since. Returns whether this makes the finding more severe.
+fn hold_to(record: &mut FindingRecord, rules: &RuleBook) -> bool {
+    let before = record.severity;
+    let Some(cited) = record.rule.as_mut() else {
+        return false;
+    };
     let Some(rule) = rules.iter().find(|rule| rule.id == cited.id) else {
-        return;
+        return false;
     };
     if rule.on_breach > cited.on_breach {
         cited.on_breach = rule.on_breach;
         record.severity = record.severity.max(rule.severity(record.severity));
     }
+    record.severity > before
 }
 
 /// Leaves each place to those findings that have been there: where the code of one of two equal lines is fixed, the other
@@ -167,19 +225,26 @@ fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
 }
 
 fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
+    let state = if before == Before::Resolved {
+        ThreadState::ResolvedByUs
+    } else {
+        ThreadState::Open
+    };
     ExistingFinding {
         id: String::new(),
         body: Untrusted::from(record.claim.as_str()),
         record,
         thread: None,
-        state: ThreadState::Open,
+        state,
         resolved_by: Untrusted::default(),
         replies: Vec::new(),
         anchor: AnchorState::Unknown,
         code: String::new(),
         before,
         stood: false,
+        refuting: RefutingCode::None,
         raised: false,
+        stricter: false,
         author_may_settle: false,
         language: None,
     }
@@ -211,6 +276,7 @@ fn is_live(finding: &ExistingFinding) -> bool {
 
 /// Finds the code again, in the file, or where the file was moved to.
 fn place(finding: &mut ExistingFinding, files: &[FileDiff], texts: &HashMap<&str, Lines>) {
+    let is_settled = is_settled_by_person(finding);
     let record = &mut finding.record;
     let Some(anchor) = record.anchor.clone() else { return };
     let own = texts.get(record.file.as_str());
@@ -222,7 +288,9 @@ fn place(finding: &mut ExistingFinding, files: &[FileDiff], texts: &HashMap<&str
     if found.is_none() && !files.iter().any(in_diff) {
         found = candidates(&record.file, files).into_iter().find_map(|file| {
             let place = anchor.find(texts.get(file.path.as_str())?, record.line, record.end_line);
-            place.line.map(|_| (file.path.clone(), place))
+            // Who has accepted it in one file has not seen it beside other code in another.
+            let is_its = !is_settled || file.old_path == record.file || place.state == AnchorState::Unchanged;
+            place.line.filter(|_| is_its).map(|_| (file.path.clone(), place))
         });
     }
     let Some((file, place)) = found else {

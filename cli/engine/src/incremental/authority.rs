@@ -40,10 +40,14 @@ pub(super) struct Decision<'f> {
 /// The last word of those who may settle the finding; nothing if it may be another person's text, or if the author of the merge
 /// request has said something else since, before it was acted on.
 pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision<'_>> {
-    let may_settle = |reply: &Reply| match reply.role {
-        AuthorRole::Member => true,
-        AuthorRole::Author => finding.author_may_settle,
-        AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
+    let may_settle = |reply: &Reply| {
+        let has_right = match reply.role {
+            AuthorRole::Member => true,
+            AuthorRole::Author => finding.author_may_settle,
+            AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
+        };
+        // Thanks take nothing back.
+        has_right && !is_courtesy(&reply.body.own_words())
     };
     let replies = to_this_severity(finding);
     let at = replies.iter().rposition(may_settle)?;
@@ -83,6 +87,16 @@ fn meaning(finding: &ExistingFinding, reply: &Reply) -> ReplyIntent {
 /// Whether those who may settle the finding have done so in its thread.
 pub(super) fn is_settled_by_word(finding: &ExistingFinding) -> bool {
     decision(finding).is_some_and(|decision| settles(decision.intent))
+}
+
+/// Returns whether a person has settled the finding, by a word or by resolving its thread.
+pub(super) fn is_settled_by_person(finding: &ExistingFinding) -> bool {
+    let is_resolved = match finding.state {
+        ThreadState::ResolvedByPerson => true,
+        ThreadState::ResolvedByAuthor => finding.author_may_settle,
+        ThreadState::Open | ThreadState::ResolvedByUs | ThreadState::ResolvedByOther => false,
+    };
+    is_resolved || is_settled_by_word(finding)
 }
 
 /// Returns whether this intent settles a finding, if its author has the right to.

@@ -39,6 +39,8 @@ pub struct Done<'a> {
     pub unproven: Vec<RememberedUnproven>,
     /// Patches with findings of earlier reviews for which there was no room.
     pub unlisted: Vec<Unlisted>,
+    /// Serious findings that earlier reviews refuted by code.
+    pub refuted_before: Vec<RefutedFinding>,
     /// The identities of all patches of the change.
     pub identities: Identities,
     /// The newest comment that a judge has read, in this review or before it.
@@ -92,6 +94,20 @@ pub fn remember(done: Done<'_>) -> CarryOver {
             patches: done.patches,
         });
     }
+    let is_over = |before: &RefutedFinding| {
+        let own = &before.record;
+        refuted.iter().any(|known| known.record.fingerprint == own.fingerprint)
+            || findings
+                .iter()
+                .any(|known| known.fingerprint == own.fingerprint && known.severity >= own.severity && stood(known))
+    };
+    let before: Vec<RefutedFinding> = done
+        .refuted_before
+        .into_iter()
+        .filter(|before| !is_over(before))
+        .collect();
+    refuted.extend(before);
+    refuted.truncate(MAX_REFUTED);
     reviewed.extend(done.earlier);
     // In one order whatever the judge's is, so that a second review that finds the same changes nothing.
     findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
@@ -107,6 +123,11 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         heard: done.heard,
     }
     .within(MAX_CARRY_OVER_BYTES)
+}
+
+/// Returns whether the finding is one that stands.
+const fn stood(entry: &Remembered) -> bool {
+    matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened)
 }
 
 impl CarryOver {
@@ -130,7 +151,7 @@ impl CarryOver {
             }
             // A part of them would let the rest leave the change unnoticed.
             self.touched.clear();
-            let told = |entry: &&mut Remembered| entry.before == Before::Posted && entry.record.is_some();
+            let told = |entry: &&mut Remembered| entry.before != Before::Stood && entry.record.is_some();
             if let Some(entry) = self.findings.iter_mut().rfind(told) {
                 entry.record = None;
                 continue;

@@ -72,6 +72,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         touched: vec![PathId::new("a.py")],
         unproven: Vec::new(),
         unlisted: Vec::new(),
+        refuted_before: Vec::new(),
         identities: Identities::new(),
         heard: 0,
     }

@@ -1,7 +1,7 @@
 //! Serious earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
 //! that one noise to a reviewer, or in other lines of its own.
 
-use super::Lines;
+use super::{Lines, authority::is_settled_by_person};
 use crate::{
     diff::{ChangeKind, FileDiff, FilteredDiff},
     review::{AnchorState, ExistingFinding},
@@ -70,6 +70,10 @@ impl<'d> MovedCode<'d> {
         let file = self.diff.files.iter().find(|file| file.path == path);
         for (at, best) in &mut self.sought {
             let finding = &existing[*at];
+            if path != finding.record.file && is_settled_by_person(finding) {
+                // Who has accepted it in one file has not seen it in another.
+                continue;
+            }
             let is_better = |found: &Found| {
                 let unchanged = |found: &Found| found.state == AnchorState::Unchanged;
                 best.as_ref().is_none_or(|best| unchanged(found) && !unchanged(best))

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     memory::claim_key,
     review::{
-        AcceptedFinding, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Remembered, SettledFinding,
-        ThreadAction, ThreadState,
+        AcceptedFinding, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, Remembered,
+        SettledFinding, ThreadAction, ThreadState,
     },
 };
 
@@ -169,7 +169,9 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
             return;
         }
     };
-    if finding.thread.is_none() {
+    // A thread can be deleted, and code can come back.
+    let outlives_thread = finding.record.is_serious() && matches!(before, Before::Declined | Before::Resolved);
+    if finding.thread.is_none() && !outlives_thread {
         // Nobody can come back to it.
         return;
     }
@@ -178,7 +180,10 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
         severity: finding.record.severity,
         production_risk: finding.record.production_risk,
         before,
-        record: None,
+        record: outlives_thread.then(|| FindingRecord {
+            claim: finding.record.claim.chars().take(MAX_CLAIM).collect(),
+            ..finding.record.clone()
+        }),
     });
 }
 

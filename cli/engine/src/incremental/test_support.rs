@@ -6,7 +6,8 @@ use crate::{
     incremental::Lines,
     judge::test_support::finding,
     review::{
-        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Reply, ThreadState,
+        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, RefutingCode, Reply,
+        ThreadState,
     },
 };
 
@@ -42,7 +43,9 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         code: String::new(),
         before: Before::Posted,
         stood: true,
+        refuting: RefutingCode::None,
         raised: false,
+        stricter: false,
         author_may_settle: true,
         language: None,
     }

@@ -63,6 +63,14 @@ pub(super) fn back(head_sha: &str) -> String {
     format!("With {} this problem is back, so it is open again.", short(head_sha))
 }
 
+/// What is said in a thread whose problem had been refuted by code that is gone.
+pub(super) fn exposed(head_sha: &str) -> String {
+    format!(
+        "This was settled by other code. With {} that code is gone, and this one is still there, so it is open again.",
+        short(head_sha)
+    )
+}
+
 /// Why a new finding is dropped: people have settled it.
 pub(super) const SETTLED: &str = "people have settled this in its thread";
 

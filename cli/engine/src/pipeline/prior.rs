@@ -7,8 +7,8 @@ use crate::{
     incremental::{Identities, Lines},
     ports::SourceTree,
     review::{
-        Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, ReviewSubject, ReviewedFiles, Unlisted,
-        UnprovenFinding,
+        Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding, RememberedUnproven,
+        ReviewSubject, ReviewedFiles, Unlisted, UnprovenFinding,
     },
 };
 
@@ -31,8 +31,12 @@ pub struct Prior {
     pub unproven: Vec<UnprovenFinding>,
     /// Patches with findings of earlier reviews for which there was no room, as they were.
     pub unlisted: Vec<Unlisted>,
-    /// Findings that earlier reviews removed because of code of the change itself, in files that are as they were.
+    /// Findings that earlier reviews removed because of code of the change itself, where both codes are as they were.
     pub refuted: Vec<JudgedFinding>,
+    /// All that earlier reviews removed because of code.
+    pub refuted_before: Vec<RefutedFinding>,
+    /// All serious findings without proof that earlier reviews remember, also of patches that are others now: those may come back.
+    pub unproven_before: Vec<RememberedUnproven>,
     /// True if a person has asked something that no judge has read, and a light-hearted question may still be answered.
     pub aside_open: bool,
     /// The newest comment that a judge has read.
@@ -59,7 +63,10 @@ pub(super) async fn remember_anchors(
         return;
     }
     let mut texts: HashMap<String, Option<Lines>> = HashMap::new();
-    for entry in findings.iter_mut().filter(|entry| entry.stands()) {
+    for entry in findings
+        .iter_mut()
+        .filter(|entry| entry.stands() || entry.refuted_by_code().is_some())
+    {
         let finding = &entry.finding;
         if !texts.contains_key(&finding.file) {
             let deleted = |file: &FileDiff| file.path == finding.file && file.kind == ChangeKind::Deleted;

@@ -14,6 +14,9 @@ pub struct Anchor {
     /// in what older versions wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) under: Option<String>,
+    /// Each of several quoted lines, by which they are found again with others between them; none in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) each: Vec<String>,
     /// The quoted lines without any white space. Notes of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) squeezed: Option<Squeezed>,

@@ -6,7 +6,7 @@ use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Se
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Before, FindingRecord, PatchId, PathId, Refutation, UnprovenFinding};
+use super::{Before, FindingRecord, PatchId, PathId, Refutation, Squeezed, UnprovenFinding};
 
 /// The most characters of a claim that it keeps.
 pub(crate) const MAX_CLAIM: usize = 200;
@@ -94,6 +94,9 @@ pub struct RememberedUnproven {
     pub finding: UnprovenFinding,
     /// The patch of its file, or the whole change where its file is not reviewed.
     pub patch: PatchId,
+    /// The patches of the change, where the file that it names is none of them: it holds while one of them is as it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PatchId>,
     /// The object of its file at head, by which a file that is only renamed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
@@ -130,7 +133,7 @@ impl CarryOver {
     }
 }
 
-/// A serious finding, and the code of the change that refutes it.
+/// A serious finding, and the code that refutes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefutedFinding {
     /// The finding.
@@ -140,6 +143,9 @@ pub struct RefutedFinding {
     pub evidence: String,
     /// The code that refutes it.
     pub refutation: Refutation,
+    /// The same code, whole, by which it is found again; none in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Squeezed>,
     /// The judge's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -31,13 +31,29 @@ pub struct ExistingFinding {
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
+    /// What has become of the code by which a judge refuted it. Set when the findings are assessed.
+    pub refuting: RefutingCode,
     /// True if it has become worse than its thread said first. Set when the findings are assessed.
     pub raised: bool,
+    /// True if its rule has become stricter than it was when the finding was last remembered. Set when the findings are assessed.
+    pub stricter: bool,
     /// Whether the author of the merge request may settle it, by the settings of the target branch. Set when
     /// the findings are assessed.
     pub author_may_settle: bool,
     /// The project's language, in which plain decisions are understood too. Set when the findings are assessed.
     pub language: Option<Language>,
+}
+
+/// The code by which a judge refuted a finding of an earlier review, as it is at head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RefutingCode {
+    /// None is remembered.
+    #[default]
+    None,
+    /// It stands.
+    Stands,
+    /// It is gone, or another one.
+    Gone,
 }
 
 /// What the last review remembered of an earlier finding.

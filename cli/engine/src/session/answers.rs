@@ -24,8 +24,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, claims_agree, holds_findings,
-        may_tell, path_of, poor_instructions, scan, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, claims_agree, half_finding,
+        holds_findings, may_tell, path_of, poor_instructions, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -33,8 +33,8 @@ use crate::{
 };
 
 /// Fault of an answer after a message that asserts a problem which is in no finding; its words follow.
-const TOLD_BEFORE: &str = "a problem told beside a tool call that is in no finding; which is it? Put the problem into a <finding>, or, \
-    if it was none, answer <findings></findings> alone: ";
+const TOLD_BEFORE: &str = "an earlier message, beside a tool call, describes a problem that no finding reports; which is it? Report it \
+    as a <finding>, or, if it was none, answer <findings></findings> alone: ";
 /// Maximum number of sentences beside tool calls that are remembered.
 const MAX_ASSERTED: usize = 40;
 
@@ -161,6 +161,7 @@ impl<'a> Answers<'a> {
             }
             if holds_findings(&message.text) {
                 self.read(&message.text).await;
+                self.asserted.extend(self.words.take());
             } else {
                 let asserted = asserted(&message.text, &self.paths());
                 self.asserted.extend(asserted);
@@ -207,12 +208,7 @@ impl<'a> Answers<'a> {
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
         self.owed = self.owed.saturating_sub(gained) + scanned.lost;
         self.words = scanned.words;
-        if self.owed > 0 && self.faults.is_empty() {
-            self.faults.push(format!(
-                "findings of an earlier message could not be read and did not come again: {}",
-                self.owed
-            ));
-        }
+        self.miss_owed();
     }
 
     /// Checks findings against the code.
@@ -250,6 +246,34 @@ impl<'a> Answers<'a> {
             checked.faults.clear();
             let faults = std::mem::take(&mut self.faults);
             self.join(faults, checked);
+            if let Some(half) = half_finding(&text)
+                && !self.came_again(&half).await
+            {
+                self.owed += 1;
+            }
+        }
+        self.miss_owed();
+    }
+
+    /// Returns whether what a broken answer was telling is among the findings that were read.
+    async fn came_again(&self, half: &RawFinding) -> bool {
+        let read = self.checked(std::slice::from_ref(half)).await;
+        let known = &self.findings;
+        let is_whole = |finding: &Finding| known.iter().any(|known| repeats_it(known, finding));
+        let is_good = |lost: &Hallucinated| {
+            let is_open = || self.open.iter().any(|open| is_same(open, lost));
+            known.iter().any(|known| makes_good(known, lost, self.rules)) || is_open()
+        };
+        read.findings.iter().all(is_whole) && read.hallucinated.iter().chain(&read.unreadable).all(is_good)
+    }
+
+    /// Asks for findings that could not be read and did not come again.
+    fn miss_owed(&mut self) {
+        if self.owed > 0 && self.faults.is_empty() {
+            self.faults.push(format!(
+                "findings of an earlier message could not be read and did not come again: {}",
+                self.owed
+            ));
         }
     }
 
@@ -354,6 +378,7 @@ impl FollowUp for Answers<'_> {
                 }
             } else {
                 self.read(&words).await;
+                self.asserted.extend(self.words.take());
             }
         }
     }
@@ -388,6 +413,10 @@ impl FollowUp for Answers<'_> {
         if is_new && holds_findings(&answer.text) {
             self.read(&answer.text).await;
         }
+        self.read_broken().await;
+    }
+
+    async fn ended(&mut self) {
         self.read_broken().await;
     }
 

@@ -66,6 +66,7 @@ impl Session<'_> {
             let next = self.ask(task, vec![message]).await;
             if next.said.is_none() {
                 follow_up.failed(next.reason.as_deref().unwrap_or("no answer came"));
+                self.overhear(follow_up).await;
                 break;
             }
             last = next;
@@ -81,8 +82,9 @@ impl Session<'_> {
         let said = timeout(ABORT, self.context.runtime.last_answer(&self.id)).await;
         // What was ended just now has broken off by now.
         self.tell_beside(follow_up).await;
-        if let Ok(Ok(said)) = said {
-            follow_up.overhear(&said).await;
+        match said {
+            Ok(Ok(said)) => follow_up.overhear(&said).await,
+            _ => follow_up.ended().await,
         }
     }
 
@@ -109,6 +111,9 @@ pub(super) trait FollowUp: Send {
 
     /// What the session said although it came to no answer.
     async fn overhear(&mut self, answer: &SessionAnswer);
+
+    /// The session ended, and nobody can say what its last answer was: what was heard has to do.
+    async fn ended(&mut self);
 
     /// The message was not answered, for this reason.
     fn failed(&mut self, reason: &str);

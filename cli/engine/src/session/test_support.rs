@@ -355,6 +355,8 @@ impl FollowUp for Content {
 
     async fn overhear(&mut self, _answer: &SessionAnswer) {}
 
+    async fn ended(&mut self) {}
+
     fn failed(&mut self, _reason: &str) {}
 
     fn is_given_less(&mut self) {}

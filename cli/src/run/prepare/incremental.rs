@@ -9,7 +9,7 @@ use conclave_engine::{
         still_unproven, touched, wanted,
     },
     pipeline::Prior,
-    review::{Comment, PatchId, Plan, ReviewSubject},
+    review::{CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
     rules::RuleBook,
     session::CoordinatorMailbox,
 };
@@ -51,6 +51,7 @@ async fn narrow_down(
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
+    forget_what_nobody_shows(&mut job.carry_over, &existing);
     let texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
     job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
     follow(&job.repository, &mut job.subject, diff).await?;
@@ -58,8 +59,9 @@ async fn narrow_down(
     let patches = identities(&diff.files, instructions, spool)?;
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
-    let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files);
+    let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files, &diff.filtered);
     let unlisted = still_unlisted(&job.carry_over.unlisted, &identities);
+    let all = diff.files.clone();
     let touched = touched(diff);
     let reviewed = |(file, patch): (&FileDiff, &PatchId)| {
         let was = job
@@ -83,13 +85,16 @@ async fn narrow_down(
         path: file.path.clone(),
         reason: FilterReason::ReviewedBefore,
     }));
-    let refuted = still_refuted(&job.carry_over.refuted, &as_before, &job.subject.existing_findings);
+    let earlier = &job.subject.existing_findings;
+    let refuted = still_refuted(&job.carry_over.refuted, &as_before, earlier, &all, &texts);
     let heard = job.carry_over.heard;
     // A program's question would be asked again by its next report.
     let is_new = |comment: &Comment| comment.order > heard && !comment.by_program;
     let is_new_question = |comment: &Comment| is_new(comment) && asks(&comment.body.own_words());
     Ok(Prior {
         refuted,
+        refuted_before: job.carry_over.refuted.clone(),
+        unproven_before: job.carry_over.unproven.clone(),
         patches: narrowed.patches,
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,
@@ -101,6 +106,18 @@ async fn narrow_down(
         aside_open: job.aside_open && job.subject.comments.iter().any(is_new_question),
         heard,
     })
+}
+
+/// Lets everything be reviewed again where a finding is remembered without its content and no thread shows it any more: somebody has
+/// deleted the thread, and what a review without memory would find must not be milder than one with it.
+fn forget_what_nobody_shows(carry_over: &mut CarryOver, existing: &[ExistingFinding]) {
+    let is_shown = |entry: &Remembered| {
+        let same = |finding: &ExistingFinding| finding.record.fingerprint == entry.fingerprint;
+        entry.record.is_some() || existing.iter().any(same)
+    };
+    if !carry_over.findings.iter().all(is_shown) {
+        carry_over.reviewed.clear();
+    }
 }
 
 /// All changed files: something can be said about each, also about one that is not reviewed again.

@@ -21,6 +21,31 @@ pub fn may_tell(text: &str, paths: &[&str]) -> bool {
     is_report(text, paths) || clauses(text).any(|clause| is_sentence(clause) && not_harmless(clause, paths).is_some())
 }
 
+/// Returns whether a text that is no answer has a sentence of some length that is not harmless, and is no refusal to answer.
+pub(super) fn claims(text: &str, paths: &[&str]) -> bool {
+    let refuses = |clause: &str| {
+        let lower = clause.trim().to_lowercase().replace('’', "'");
+        REFUSING.iter().any(|begin| lower.starts_with(begin))
+    };
+    clauses(text).any(|clause| is_sentence(clause) && !refuses(clause) && not_harmless(clause, paths).is_some())
+}
+
+/// Beginnings of sentences with which a model refuses to answer, in lower case.
+const REFUSING: &[&str] = &[
+    "i cannot",
+    "i can't",
+    "i can not",
+    "i am unable",
+    "i'm unable",
+    "i am not able",
+    "i'm not able",
+    "i won't",
+    "i am sorry",
+    "i'm sorry",
+    "sorry",
+    "as an ai",
+];
+
 /// The clauses of a text.
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let parts = sentences(text).flat_map(|sentence| sentence.split([',', '，', '、']));
@@ -215,6 +240,7 @@ fn asserts(sentence: &str, paths: &[&str]) -> bool {
 /// The words of a finding and its place, to compare with a sentence.
 pub struct Report {
     file: String,
+    text: String,
     words: BTreeSet<String>,
 }
 
@@ -225,11 +251,13 @@ impl Report {
         lines: RangeInclusive<u32>,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Self {
-        let mut words: BTreeSet<String> = texts.into_iter().flat_map(claim_words).collect();
+        let text = texts.into_iter().collect::<Vec<_>>().join("\n");
+        let mut words = claim_words(&text);
         words.extend(claim_words(file));
         words.extend(lines.take(MAX_LINES).map(|line| format!("#{line}")));
         Self {
             file: file.to_owned(),
+            text,
             words,
         }
     }
@@ -239,7 +267,8 @@ impl Report {
     pub fn covers(&self, sentence: &str, paths: &[&str]) -> bool {
         let words: BTreeSet<String> = claim_words(sentence).difference(&OF_ANY).cloned().collect();
         let known = words.intersection(&self.words).count();
-        let others: Vec<&str> = paths.iter().filter(|path| **path != self.file).copied().collect();
+        let is_other = |path: &&&str| **path != self.file && !names_path(&self.text, &[**path]);
+        let others: Vec<&str> = paths.iter().filter(is_other).copied().collect();
         let is_elsewhere = names_path(sentence, &others) && !names_path(sentence, &[&self.file])
             || names_line(sentence)
                 && words
@@ -371,7 +400,8 @@ mod tests {
             format!(
                 "{words}\n<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
                  <file>src/db.py</file>\n<line>5</line>\n<claim>The query is built from the caller's input.</claim>\n\
-                 <evidence>query = \"SELECT \" + name</evidence>\n</finding>\n</findings>"
+                 <evidence>query = \"SELECT \" + name</evidence>\n<scenario>An attacker can call src/auth.rs with a crafted \
+                 name.</scenario>\n</finding>\n</findings>"
             )
         };
         let unreported = |words: &str| {
@@ -386,12 +416,12 @@ mod tests {
             "The change reads the rows of a user. The query has a SQL injection.",
             "Both files were read; src/auth.rs is fine.",
             "This could also leak the token.",
+            "An attacker can call src/auth.rs with a name that the query takes.",
         ] {
             assert_eq!(unreported(words), None, "{words}");
         }
         for words in [
             "The session token is logged in plain text, too.",
-            "There is also a critical SQL injection in src/auth.rs.",
             "The same SQL injection is in src/db.py line 40.",
             "Anyone can delete the accounts of others.",
             "Außerdem eine kritische Lücke: Passwörter werden nie geprüft.",

@@ -1,5 +1,7 @@
 //! The whole findings of an answer that broke off.
 
+use conclave_shared::severity::Severity;
+
 use super::{RawFinding, json, lenient, strict, visible::visible};
 use crate::findings::tags::{Kind, Name, Tag, next_tag, tags};
 
@@ -27,6 +29,25 @@ pub fn whole_findings(text: &str) -> Vec<RawFinding> {
     };
     findings.retain(|finding| finding.contradiction().is_none());
     findings
+}
+
+/// The finding that an answer was telling when it broke off, as far as it came, if that is critical or of a severity that it had not told.
+pub fn half_finding(text: &str) -> Option<RawFinding> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let seen = visible(text);
+    let is_finding = |tag: &Tag| tag.name == Name::Finding;
+    let last = tags(&seen.text).filter(is_finding).last()?;
+    if seen.is_unclosed || last.kind != Kind::Open {
+        return None;
+    }
+    let answer = format!("<findings>{}</finding></findings>", &seen.text[last.start..]);
+    let half = lenient::read(&answer)?.findings.pop()?;
+    let severity = half.get("severity").filter(|severity| !severity.is_empty());
+    let is_told = half.get("claim").is_some_and(|claim| !claim.is_empty());
+    let is_critical = severity.and_then(Severity::parse_lenient) == Some(Severity::Critical);
+    (is_critical || (severity.is_none() && is_told)).then_some(half)
 }
 
 fn first_tag(text: &str) -> Option<usize> {
@@ -128,6 +149,29 @@ mod tests {
             &"<finding>".repeat(40_000),
         ] {
             assert_eq!(claims(text), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn the_finding_that_is_cut_off_is_known_if_it_is_critical() {
+        let whole = format!("<findings>\n{}\n", finding("One."));
+        let cut = |text: &str, without: &str| text.replace(without, "");
+        for (text, claim) in [
+            (cut(&whole, "\n</finding>"), Some("One.")),
+            (cut(&whole, "\n</evidence>\n</finding>"), Some("One.")),
+            (cut(&whole.replace("critical", "warning"), "\n</finding>"), None),
+            (
+                cut(&cut(&whole, "\n</finding>"), "<severity>critical</severity>"),
+                Some("One."),
+            ),
+            ("<findings>\n<finding>\n<severity>crit".to_owned(), None),
+            (whole.clone(), None),
+            (format!("{whole}</findings>"), None),
+            ("<findings>".to_owned(), None),
+            ("I look for a <finding>".to_owned(), None),
+        ] {
+            let half = half_finding(&text);
+            assert_eq!(half.as_ref().and_then(|half| half.get("claim")), claim, "{text}");
         }
     }
 }

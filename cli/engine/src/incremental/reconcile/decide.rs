@@ -8,7 +8,7 @@ use crate::{
         authority::{argument, decision, unanswered},
         texts,
     },
-    review::{AnchorState, Before, ExistingFinding, JudgedFinding, ThreadChange, ThreadState},
+    review::{AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, ThreadChange, ThreadState},
 };
 
 /// What becomes of an earlier finding.
@@ -83,7 +83,9 @@ pub(super) fn own_rank(finding: &ExistingFinding) -> Rank {
 
 pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: Seen, degraded: bool) -> Outcome {
     let intent = decision(finding).map(|decision| decision.intent);
-    let settled = if seen.worse { Outcome::Worse } else { Outcome::Settled };
+    // Whoever settled a breach did so under the rule as it was.
+    let is_worse = seen.worse || (seen.again && finding.stricter);
+    let settled = if is_worse { Outcome::Worse } else { Outcome::Settled };
     match finding.state {
         ThreadState::ResolvedByPerson => return settled,
         ThreadState::ResolvedByAuthor if finding.author_may_settle => return settled,
@@ -93,7 +95,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
                 _ if finding.before == Before::Declined && finding.record.is_serious() && is_there(finding) => {
                     Outcome::TakenBack
                 }
-                _ if seen.again => Outcome::Back,
+                _ if seen.again || is_back(finding) => Outcome::Back,
                 _ => Outcome::Closed,
             };
         }
@@ -128,6 +130,17 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
+}
+
+/// Returns whether a serious finding that was settled by code is there again: the code that it quotes is what it was before, and so are
+/// the lines beside it, or the code that refuted it is gone.
+fn is_back(finding: &ExistingFinding) -> bool {
+    finding.record.is_serious()
+        && match finding.refuting {
+            RefutingCode::Gone => is_there(finding),
+            RefutingCode::None => finding.anchor == AnchorState::Unchanged,
+            RefutingCode::Stands => false,
+        }
 }
 
 /// Returns whether the code of the finding is still there, as far as anyone knows.
@@ -184,7 +197,11 @@ pub(super) fn change(
             resolve: false,
         },
         Outcome::Back => ThreadChange::Answer {
-            text: texts::back(head_sha),
+            text: if finding.refuting == RefutingCode::Gone && !seen.again {
+                texts::exposed(head_sha)
+            } else {
+                texts::back(head_sha)
+            },
             resolve: false,
         },
         Outcome::TakenBack => ThreadChange::Answer {

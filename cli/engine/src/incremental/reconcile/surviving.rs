@@ -67,7 +67,7 @@ pub(super) fn stand(
 
 /// Returns whether a thread showed the finding, and somebody deleted it.
 pub(super) fn is_deleted(finding: &ExistingFinding) -> bool {
-    finding.thread.is_none() && finding.before == Before::Posted
+    finding.thread.is_none() && matches!(finding.before, Before::Posted | Before::Declined)
 }
 
 /// The thread that shows the finding. Also one that was deleted keeps it from being posted again: whoever may delete our
