@@ -33,26 +33,32 @@ pub(crate) async fn decode(repository: &Repository, diff: &mut Diff, spool: &Spo
     blobs.read_each(&names, MARK, take).await?;
     for file in diff.files.iter_mut().filter(|file| is_candidate(file)) {
         let of = |object: Option<&str>| object.and_then(|object| encodings.get(object).copied());
-        let Some(encoding) = of(file.head_object()).or_else(|| of(file.base_object())) else {
+        let found = (of(file.base_object()), of(file.head_object()));
+        if found == (None, None) {
             continue;
-        };
+        }
         let base = side(&mut blobs, file.base_object(), file.kind == ChangeKind::Added).await?;
         let head = side(&mut blobs, file.head_object(), file.kind == ChangeKind::Deleted).await?;
         if let (Some(base), Some(head)) = (base, head) {
-            replace(file, encoding, (&base, &head), spool)?;
+            replace(file, found, (&base, &head), spool)?;
         }
     }
     Ok(())
 }
 
 /// Puts the patch of the text in the place of the binary one.
-fn replace(file: &mut FileDiff, encoding: Encoding, (base, head): (&str, &str), spool: &Spool) -> Result<(), Failure> {
-    let Some(patch) = decoded_patch(file, encoding, base, head, 2 * MAX_DECODED) else {
+fn replace(
+    file: &mut FileDiff,
+    encodings: (Option<Encoding>, Option<Encoding>),
+    (base, head): (&str, &str),
+    spool: &Spool,
+) -> Result<(), Failure> {
+    let Some(patch) = decoded_patch(file, encodings, base, head, 2 * MAX_DECODED) else {
         return Ok(());
     };
     file.patch = spool.append(&patch.text)?;
     file.content = Content::Text;
-    file.decoded = Some(encoding);
+    file.decoded = encodings;
     (file.added, file.removed, file.lines) = (patch.added, patch.removed, patch.lines);
     Ok(())
 }

@@ -128,7 +128,7 @@ async fn golden(name: &str, before: impl FnOnce(&Scene), after: impl FnOnce(&Sce
         .map(|file| match file.content {
             Content::Binary => (-1, -1),
             // Git shows no lines of what is in wide characters.
-            _ if file.decoded.is_some() => (-1, -1),
+            _ if file.is_decoded() => (-1, -1),
             _ => (file.added.cast_signed(), file.removed.cast_signed()),
         })
         .collect();

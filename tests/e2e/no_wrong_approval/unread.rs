@@ -12,8 +12,11 @@ on_both_runtimes! {
     binary_data_that_may_be_code_is_a_gap_and_a_picture_is_none
     text_in_wide_characters_is_reviewed
     what_a_checkout_makes_something_else_of_is_a_gap
+    what_stands_behind_a_pointer_is_never_reviewed
+    the_same_text_in_another_encoding_is_reviewed_again
     a_dependency_that_moves_or_changes_under_its_version_holds_the_approval_back
     noise_that_runs_is_read_by_nobody_and_not_approved
+    noise_that_becomes_executable_is_read_by_nobody
     a_change_that_is_all_noise_says_what_nobody_read
     renames_and_modes_have_to_be_opened_by_a_reviewer
 }
@@ -143,11 +146,93 @@ def find(connection, name):
     assert_eq!(places, [("src/old.py", 5), ("src/users.py", 5)], "{}", outcome.stdout);
 }
 
-async fn what_a_checkout_makes_something_else_of_is_a_gap() {
-    const POINTER: &str = "version https://git-lfs.github.com/spec/v1
+/// The text that Git LFS commits in the place of a file.
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1
 oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393
 size 12345
 ";
+
+/// The files that count as reviewed, sorted.
+fn reviewed(review: &Value) -> Vec<&str> {
+    let files = review["coverage"]["reviewed"].as_array().unwrap();
+    let mut paths: Vec<&str> = files.iter().map(|path| path.as_str().unwrap()).collect();
+    paths.sort_unstable();
+    paths
+}
+
+async fn what_stands_behind_a_pointer_is_never_reviewed() {
+    const POINTERS: [&str; 6] = ["tool", "x.bin", "x.dat", "x.db", "x.png", "x.tgz"];
+    const HELD: [&str; 4] = ["tool", "x.bin", "x.dat", "x.db"];
+    let pointers = |repository: &Repository| {
+        for path in POINTERS {
+            repository.write(path, POINTER);
+        }
+    };
+    let (outcome, approved) = review(&branch(|_| {}, pointers)).await;
+    let review = outcome.review();
+    assert!(!approved, "{}", outcome.stderr);
+    assert_eq!(review["verdict"], "approved", "the verdict is of what was read");
+    assert_eq!(reviewed(&review), ["src/greeting.py"]);
+    assert_eq!(left_out(&review, "binary"), POINTERS);
+    assert_eq!(held(&review, "read_by_nobody"), HELD);
+
+    let with_attributes = branch(
+        |_| {},
+        |repository| {
+            pointers(repository);
+            let rule = "filter=lfs diff=lfs merge=lfs -text";
+            repository.write(".gitattributes", &format!("tool {rule}\nx.* {rule}\n"));
+        },
+    );
+    let (outcome, approved) = self::review(&with_attributes).await;
+    assert!(!approved, "{}", outcome.stderr);
+    assert_eq!(reviewed(&outcome.review()), [".gitattributes", "src/greeting.py"]);
+    assert_eq!(held(&outcome.review(), "read_by_nobody"), HELD);
+
+    // No reviewer is shown the text that a pointer replaces, however long it is.
+    let replaced = branch(
+        |repository| {
+            repository.write("src/run.py", &"x = 1\n".repeat(100));
+            repository.write("x.dat", "1 2 3\n");
+        },
+        |repository| {
+            repository.write("src/run.py", POINTER);
+            repository.write("x.dat", &format!("\n{POINTER}"));
+        },
+    );
+    let (outcome, approved) = self::review(&replaced).await;
+    assert!(!approved);
+    assert_eq!(left_out(&outcome.review(), "lfs_pointer"), ["src/run.py", "x.dat"]);
+
+    let picture = branch(|_| {}, |repository| repository.write("img/real.png", POINTER));
+    let (outcome, approved) = self::review(&picture).await;
+    assert!(approved, "a picture is listed, and no more: {}", outcome.stderr);
+    assert_eq!(reviewed(&outcome.review()), ["src/greeting.py"]);
+    assert_eq!(left_out(&outcome.review(), "binary"), ["img/real.png"]);
+}
+
+async fn the_same_text_in_another_encoding_is_reviewed_again() {
+    const SCRIPT: &str = "#!/bin/sh\necho run\n";
+    let repository = branch(|_| {}, |repository| repository.write("run.sh", SCRIPT));
+    let (provider, pipeline) = (provider().await, Pipeline::new(&repository).await);
+    let job = || pipeline.job(&repository, &[]).anthropic(&provider);
+    job().run().await.expect_code(0);
+    assert!(pipeline.approved());
+    let asked = provider.requests().len();
+
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.bytes("run.sh", &utf16(SCRIPT));
+    repository.commit("Encode");
+    let project = pipeline.merge_request.project;
+    pipeline.gitlab.push(project, repository.path(), "feature");
+    let review = job().run().await.expect_code(0).review();
+    assert_eq!(reviewed(&review), ["run.sh"], "every byte of it has changed");
+    assert!(provider.requests().len() > asked, "a model was asked");
+    let note = pipeline.notes().concat();
+    assert!(!note.contains("No reviewed file has changed"), "{note}");
+}
+
+async fn what_a_checkout_makes_something_else_of_is_a_gap() {
     let pointer = branch(|_| {}, |repository| repository.write("src/run.py", POINTER));
     let (outcome, approved) = review(&pointer).await;
     assert!(!approved);
@@ -267,6 +352,34 @@ async fn noise_that_runs_is_read_by_nobody_and_not_approved() {
         trusting(repository);
     };
     assert!(!self::review(&branch(|_| {}, own)).await.1, "nobody trusts himself");
+}
+
+async fn noise_that_becomes_executable_is_read_by_nobody() {
+    const NAMES: [&str; 3] = ["Cargo.lock", "public/app.min.css", "vendor/x/LICENSE"];
+    let before = |repository: &Repository| {
+        repository.write("Cargo.lock", LOCK);
+        repository.write("public/app.min.css", "a{}\n");
+        repository.write("vendor/x/LICENSE", "MIT\n");
+    };
+    let executable = |repository: &Repository| {
+        for path in NAMES {
+            repository.executable(path);
+        }
+    };
+    let (outcome, approved) = review(&branch(before, executable)).await;
+    assert!(!approved, "{}", outcome.stderr);
+    assert_eq!(held(&outcome.review(), "read_by_nobody"), NAMES);
+    assert_eq!(left_out(&outcome.review(), "lock_file"), ["Cargo.lock"]);
+
+    let trusting = |repository: &Repository| {
+        before(repository);
+        repository.write(
+            ".conclave.toml",
+            "[paths]\ntrusted = [\"Cargo.lock\", \"public/**\", \"vendor/**\"]\n",
+        );
+    };
+    let (outcome, approved) = self::review(&branch(trusting, executable)).await;
+    assert!(approved, "the target branch trusts them: {}", outcome.stdout);
 }
 
 async fn a_change_that_is_all_noise_says_what_nobody_read() {

@@ -20,10 +20,11 @@ pub struct DecodedPatch {
     pub lines: LineMap,
 }
 
-/// The patch from one text to another one; `None` if it cannot be made, or would be larger than `limit` bytes.
+/// The patch from one text to another one, which were decoded from these encodings; `None` if it cannot be made, or would be
+/// larger than `limit` bytes.
 pub fn decoded_patch(
     file: &FileDiff,
-    encoding: Encoding,
+    encodings: (Option<Encoding>, Option<Encoding>),
     base: &str,
     head: &str,
     limit: usize,
@@ -54,7 +55,7 @@ pub fn decoded_patch(
         let _ = writeln!(text, "old mode {}\nnew mode {}", file.modes.0, file.modes.1);
     }
     let _ = writeln!(text, "index {}..{}", file.objects.0, file.objects.1);
-    let _ = writeln!(text, "decoded from {}", encoding.name());
+    let _ = writeln!(text, "decoded from {}", names(file.kind, encodings));
     if !hunks.is_empty() {
         let side = |exists: bool, prefix: &str, path: &str| {
             if exists {
@@ -81,6 +82,21 @@ pub fn decoded_patch(
     })
 }
 
+/// The encodings of the sides that there are: one name if they are the same.
+fn names(kind: ChangeKind, (base, head): (Option<Encoding>, Option<Encoding>)) -> String {
+    let name = |side: Option<Encoding>| side.map_or("UTF-8", Encoding::name);
+    match kind {
+        ChangeKind::Added => name(head).to_owned(),
+        ChangeKind::Deleted => name(base).to_owned(),
+        _ if base == head => name(head).to_owned(),
+        _ => format!(
+            "{} at base and {} at head; the whole file changes",
+            name(base),
+            name(head)
+        ),
+    }
+}
+
 /// A path on one line, whatever its name holds.
 fn shown(path: &str) -> String {
     path.chars()
@@ -105,4 +121,38 @@ fn replaced(base: &str, head: &str) -> String {
         }
     }
     hunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_encoding_is_named_where_no_line_differs() {
+        let wide = Some(Encoding::Utf16Le);
+        let header = |kind, encodings| {
+            let file = FileDiff {
+                kind,
+                old_path: "run.sh".into(),
+                path: "run.sh".into(),
+                ..FileDiff::default()
+            };
+            let patch = decoded_patch(&file, encodings, "echo\n", "echo\n", 1_000).expect("a patch");
+            let text = String::from_utf8(patch.text).expect("text");
+            let line = text.lines().find(|line| line.starts_with("decoded from"));
+            line.expect("the line of encodings").to_owned()
+        };
+        for (kind, encodings, expected) in [
+            (
+                ChangeKind::Modified,
+                (None, wide),
+                "decoded from UTF-8 at base and UTF-16LE at head; the whole file changes",
+            ),
+            (ChangeKind::Modified, (wide, wide), "decoded from UTF-16LE"),
+            (ChangeKind::Added, (None, wide), "decoded from UTF-16LE"),
+            (ChangeKind::Deleted, (wide, None), "decoded from UTF-16LE"),
+        ] {
+            assert_eq!(header(kind, encodings), expected);
+        }
+    }
 }

@@ -92,9 +92,10 @@ pub struct FileDiff {
     pub lines: LineMap,
     /// Why the patch was not taken in, if it was not.
     pub unread: Option<Unread>,
-    /// The encoding that the patch was decoded from. Git and the forge show such a file as binary.
-    pub decoded: Option<Encoding>,
-    /// True if the patch could be that of a Git LFS pointer.
+    /// The encodings that the patch's text was decoded from, at base and at head; of UTF-8 there is none. Git and the forge
+    /// show a file with one as binary.
+    pub decoded: (Option<Encoding>, Option<Encoding>),
+    /// True if the file at head could be a Git LFS pointer.
     pub maybe_pointer: bool,
 }
 
@@ -112,7 +113,7 @@ impl FileDiff {
     /// The row of the diff that a finding's line is: a line at head, or at base for a deleted file. Nothing where the
     /// forge's diff has no lines.
     pub fn row(&self, line: u32) -> Option<DiffRow> {
-        if self.unread.is_some() || self.content != Content::Text || self.decoded.is_some() {
+        if self.unread.is_some() || self.content != Content::Text || self.is_decoded() {
             return None;
         }
         if self.kind == ChangeKind::Deleted {
@@ -122,6 +123,16 @@ impl FileDiff {
         let row = self.lines.row_at_head(line)?;
         let was_empty = self.kind == ChangeKind::Added || EMPTY_BLOBS.contains(&self.objects.0.as_str());
         Some(if was_empty { DiffRow { old: 0, ..row } } else { row })
+    }
+
+    /// Returns whether the patch shows decoded text, and not the bytes of the file.
+    pub const fn is_decoded(&self) -> bool {
+        self.decoded.0.is_some() || self.decoded.1.is_some()
+    }
+
+    /// Returns whether the file is a symbolic link at head.
+    pub(super) fn is_link(&self) -> bool {
+        self.modes.1 == SYMLINK
     }
 
     /// Returns whether the file can be executed at head.

@@ -94,6 +94,8 @@ pub fn filter(
             Decision::ByContent => by_content(&file, rules, sides),
         };
         let is_unread_code = match reason {
+            // Rules check it as a list of dependencies, and not as a program.
+            Some(FilterReason::LockFile) => file.is_executable(),
             Some(reason) => reason.is_noise() && runs::can_run(&file, reason, sides),
             // The patch shows only the commit's name, not its content.
             None => file.content == Content::Submodule && file.kind != ChangeKind::Deleted,
@@ -135,7 +137,8 @@ fn decide(file: &FileDiff, rules: FilterRules<'_>) -> Decision {
             file.maybe_pointer || (!is_protected && (file.kind != ChangeKind::Added || rules.trusts(file)))
         }
         Content::None => runs::changes_kind(file, rules.security),
-        Content::Submodule | Content::Symlink => false,
+        Content::Symlink => file.maybe_pointer && !file.is_link(),
+        Content::Submodule => false,
     };
     if by_content {
         return Decision::ByContent;
@@ -156,20 +159,23 @@ fn by_name(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
 
 fn by_content(file: &FileDiff, rules: FilterRules<'_>, sides: Sides) -> Option<FilterReason> {
     let is_protected = rules.is_protected(file);
-    if file.content == Content::Binary {
-        // Git calls a file binary if one side is, or if attributes say so. Where the other one is text, something that
-        // could be read is not shown.
-        if sides.is_text_anywhere() {
-            return Some(FilterReason::HiddenText);
-        }
-        return Some(if runs::may_be_text(file, is_protected, sides) {
+    let is_binary = file.content == Content::Binary;
+    // Git calls a file binary if one side is, or if attributes say so. Where the other one is text, something that could be
+    // read is not shown.
+    if is_binary && sides.is_text_anywhere() {
+        return Some(FilterReason::HiddenText);
+    }
+    // What stands behind a pointer is content that no line of the patch shows, as that of binary data.
+    let is_pointer = sides.is_pointer(file);
+    if is_binary || is_pointer {
+        let may_be_code = runs::may_be_text(file, is_protected, sides);
+        return Some(if is_pointer && (may_be_code || sides.was_text()) {
+            FilterReason::LfsPointer
+        } else if may_be_code {
             FilterReason::BinaryCode
         } else {
             FilterReason::Binary
         });
-    }
-    if runs::is_pointer_to_code(file, is_protected, sides) {
-        return Some(FilterReason::LfsPointer);
     }
     if file.content == Content::None {
         let binary = sides.is_binary_at_head() && runs::may_be_text(file, is_protected, sides);

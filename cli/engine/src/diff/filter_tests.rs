@@ -388,23 +388,157 @@ fn a_generated_file_that_becomes_something_else_is_reviewed() {
     );
 }
 
-#[test]
-fn a_pointer_in_place_of_code_is_a_gap() {
-    let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
-    let changed = |path: &str| FileDiff {
+const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
+
+/// A file that is a pointer at head.
+fn pointer(path: &str, mode: &str) -> FileDiff {
+    FileDiff {
         maybe_pointer: true,
-        ..file(path, ChangeKind::Added, Content::Text)
-    };
-    for (path, expected) in [
-        ("src/a.py", Some(FilterReason::LfsPointer)),
-        ("src/login.py", Some(FilterReason::LfsPointer)),
-        ("deploy.yaml", Some(FilterReason::LfsPointer)),
-        ("img/a.png", None),
-        ("docs/film.mp4", None),
-    ] {
-        assert_eq!(with_rules(changed(path), &[], b"", pointer), expected, "{path}");
+        ..new(path, mode, Content::Text)
     }
-    assert_eq!(with_rules(changed("src/a.py"), &[], b"", b"oid sha256:\n"), None);
+}
+
+#[test]
+fn a_pointer_is_never_reviewed_and_no_milder_than_binary_data_of_its_name() {
+    use FilterReason::{Binary, LfsPointer};
+    let (plain, executable) = ("100644", "100755");
+    for (path, mode, expected, held) in [
+        ("src/a.py", plain, LfsPointer, false),
+        ("src/login.py", plain, LfsPointer, false),
+        ("deploy.yaml", plain, LfsPointer, false),
+        ("x.pkl", plain, LfsPointer, false),
+        ("x.jar", plain, LfsPointer, false),
+        ("bin/run", plain, LfsPointer, false),
+        ("bin/notes.txt", plain, LfsPointer, false),
+        ("auth/logo.png", plain, LfsPointer, false),
+        ("tool", executable, LfsPointer, false),
+        ("x.png", executable, LfsPointer, false),
+        ("tool", plain, Binary, true),
+        ("x.bin", plain, Binary, true),
+        ("x.dat", plain, Binary, true),
+        ("x.db", plain, Binary, true),
+        ("data/x.csv", plain, Binary, true),
+        ("x.tgz", plain, Binary, false),
+        (".vscode/x.tgz", plain, Binary, true),
+        ("img/a.png", plain, Binary, false),
+        ("docs/film.mp4", plain, Binary, false),
+    ] {
+        let seen = decided(pointer(path, mode), &[], &[], b"", POINTER);
+        assert_eq!(seen, (Some(expected), held), "{path} {mode}");
+        let trusted = decided(pointer(path, mode), &[], &["**"], b"", POINTER);
+        assert_eq!(trusted, (Some(expected), false), "{path} {mode} is trusted");
+        // What may stand behind it is judged as strictly by its own bytes, unless these show more.
+        for content in [&b"\x7fELF\0\x01\x02\x80"[..], b"\x01\0\x02\x80", PNG] {
+            let (reason, is_held) = decided(new(path, mode, Content::Binary), &[], &[], b"", content);
+            let is_named_inert = path.ends_with(".png") || path.ends_with(".mp4") || path.ends_with(".tgz");
+            assert!(
+                is_named_inert || expected.is_gap() || !reason.is_some_and(FilterReason::is_gap),
+                "{path} {mode}: {reason:?}"
+            );
+            assert!(is_named_inert || expected.is_gap() || held || !is_held, "{path} {mode}");
+        }
+    }
+    assert_eq!(with_rules(pointer("src/a.py", plain), &[], b"", b"oid sha256:\n"), None);
+    let vendored = pointer("vendor/x/README.md", plain);
+    assert_eq!(
+        decided(vendored, &[], &[], b"", POINTER),
+        (Some(FilterReason::Vendored), true)
+    );
+}
+
+#[test]
+fn a_pointer_in_the_place_of_something_else_is_one() {
+    let over = |path: &str, base: &[u8]| {
+        let changed = FileDiff {
+            maybe_pointer: true,
+            ..file(path, ChangeKind::Modified, Content::Text)
+        };
+        decided(changed, &[], &[], base, POINTER)
+    };
+    let gap = (Some(FilterReason::LfsPointer), false);
+    assert_eq!(over("x.dat", b"1 2 3\n"), gap, "the text that it replaces is not shown");
+    assert_eq!(over("x.png", b"text\n"), gap);
+    assert_eq!(over("x.dat", POINTER), (Some(FilterReason::Binary), true));
+    assert_eq!(over("x.png", POINTER), (Some(FilterReason::Binary), false));
+    let of_link = FileDiff {
+        modes: ("120000".into(), "100644".into()),
+        content: Content::Symlink,
+        ..pointer("x.dat", "100644")
+    };
+    assert_eq!(decided(of_link, &[], &[], b"target", POINTER), gap);
+    let link = FileDiff {
+        maybe_pointer: true,
+        ..new("x.dat", "120000", Content::Symlink)
+    };
+    assert_eq!(
+        decided(link, &[], &[], b"", POINTER),
+        (None, false),
+        "a link is no pointer"
+    );
+
+    let moved = |mode: &str, from: &str, to: &str| FileDiff {
+        modes: ("100644".into(), mode.into()),
+        old_path: from.into(),
+        ..file(to, ChangeKind::Renamed, Content::None)
+    };
+    for (changed, expected) in [
+        (moved("100755", "tool", "tool"), gap),
+        (moved("100644", "x.dat", "x.sh"), gap),
+        (moved("100644", "x.png", "tool"), (Some(FilterReason::Binary), true)),
+    ] {
+        let path = changed.path.clone();
+        assert_eq!(decided(changed, &[], &[], POINTER, POINTER), expected, "{path}");
+    }
+    let gone = |path: &str| FileDiff {
+        maybe_pointer: true,
+        ..file(path, ChangeKind::Deleted, Content::Text)
+    };
+    for path in ["x.dat", "x.png", "x.csv"] {
+        let seen = decided(gone(path), &[], &[], POINTER, b"");
+        assert_eq!(seen, (Some(FilterReason::Binary), false), "{path} runs no more");
+    }
+    let text = FileDiff {
+        maybe_pointer: true,
+        ..file("x.dat", ChangeKind::Modified, Content::Text)
+    };
+    let seen = decided(text, &[], &[], POINTER, b"1 2 3\n");
+    assert_eq!(seen, (None, false), "its text is shown now");
+}
+
+#[test]
+fn noise_that_is_executable_is_read_by_nobody() {
+    let with_modes = |path: &str, base: &str, head: &str| FileDiff {
+        modes: (base.into(), head.into()),
+        ..file(path, ChangeKind::Modified, Content::None)
+    };
+    let header = b"# Code generated by x. DO NOT EDIT.\n";
+    for (path, reason) in [
+        ("Cargo.lock", FilterReason::LockFile),
+        ("go.sum", FilterReason::LockFile),
+        ("vendor/x/LICENSE", FilterReason::Vendored),
+        ("dist/app.min.css", FilterReason::Minified),
+    ] {
+        let executable = || with_modes(path, "100644", "100755");
+        assert_eq!(
+            decided(executable(), &[], &[], header, header),
+            (Some(reason), true),
+            "{path}"
+        );
+        assert_eq!(
+            decided(executable(), &[], &["**"], header, header),
+            (Some(reason), false),
+            "{path} is trusted"
+        );
+    }
+    let lock = |base, head| decided(with_modes("Cargo.lock", base, head), &[], &[], b"x", b"x").1;
+    assert!(lock("000000", "100755") && lock("100755", "100755"));
+    assert!(!lock("100644", "100644") && !lock("100755", "100644"));
+    let generated = with_modes("api.txt", "100644", "100755");
+    assert_eq!(
+        decided(generated, &[], &[], header, header),
+        (None, false),
+        "it is reviewed"
+    );
 }
 
 #[test]

@@ -43,11 +43,14 @@ pub(super) enum Form {
     Program,
 }
 
-/// The first bytes of the prefix of pointers that Git LFS and its forerunners write.
-const POINTERS: [&[u8]; 3] = [
-    b"version https://git-lfs.github.com/spec/",
-    b"version https://hawser.github.com/spec/",
-    b"version http://git-media.io/v/",
+/// The bytes of a file that Git LFS reads to tell whether it is a pointer.
+const POINTER_BYTES: usize = 1024;
+
+/// The first line of pointers that Git LFS and its forerunners write, without the number of its version.
+const POINTERS: [&str; 3] = [
+    "version https://git-lfs.github.com/spec/",
+    "version https://hawser.github.com/spec/",
+    "version http://git-media.io/v/",
 ];
 
 impl Peek {
@@ -77,12 +80,21 @@ pub fn peek(beginning: &[u8]) -> Peek {
         text: !beginning.is_empty() && !zero,
         empty: beginning.is_empty(),
         shebang: beginning.starts_with(b"#!"),
-        pointer: POINTERS.iter().any(|start| beginning.starts_with(start)),
+        pointer: !zero && is_pointer(beginning),
         encoding: Encoding::of(beginning),
         mostly_text: zero && is_mostly_text(beginning),
         form: form(beginning),
         source_map: false,
     }
+}
+
+/// Returns whether Git LFS takes the file for a pointer: white space and lines of extensions may stand before its version.
+fn is_pointer(beginning: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&beginning[..beginning.len().min(POINTER_BYTES)]);
+    let mut lines = text.trim_start().lines();
+    lines
+        .find(|line| !line.is_empty() && !line.starts_with("ext-"))
+        .is_some_and(|line| POINTERS.iter().any(|start| line.starts_with(start)))
 }
 
 /// Returns whether more than nine in ten bytes are printable.
@@ -236,6 +248,9 @@ mod tests {
         let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
         assert!(peek(pointer).pointer);
         assert!(!peek(b"# version https://git-lfs.github.com/spec/v1\n").pointer);
+        let padded = [&b"\n \xc2\xa0\next-0-case sha256:4d7a\n\n"[..], pointer].concat();
+        assert!(peek(&padded).pointer, "Git LFS skips what stands before it");
+        assert!(!peek(&[&pointer[..], b"\0"].concat()).pointer, "no text");
     }
 
     #[test]

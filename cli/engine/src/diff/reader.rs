@@ -261,7 +261,7 @@ impl<W: Write> DiffReader<W> {
         }
         self.files.push(FileDiff {
             maybe_pointer: section.may_be_pointer(),
-            decoded: None,
+            decoded: (None, None),
             kind: record.kind,
             content,
             old_path: record.old_path,

@@ -169,6 +169,50 @@ fn every_kind_of_change_is_read() {
 }
 
 #[test]
+fn whatever_the_patch_shows_of_a_pointer_makes_it_a_candidate() {
+    let maybe = |hunks: &str| {
+        let (diff, _) = read(&output(&[modified("x.dat")], &section("x.dat", hunks))).expect("readable");
+        diff.files[0].maybe_pointer
+    };
+    let gone = "-x = 1\n".repeat(100);
+    let replaced = format!("@@ -1,100 +1 @@\n{gone}+version https://git-lfs.github.com/spec/v1\n");
+    for (hunks, expected) in [
+        ("@@ -1 +1,2 @@\n-x\n+oid sha256:4d7a\n+size 12\n", true),
+        (replaced.as_str(), true),
+        ("@@ -2 +2 @@\n-ext-0-case sha256:aa\n+ext-0-case sha256:bb\n", true),
+        ("@@ -3 +3,2 @@\n size 12\n+\n", true),
+        ("@@ -1,4 +1,3 @@\n-# No pointer\n \n \n \n", true),
+        ("@@ -1,2 +1,2 @@\n-# No pointer\n \n+x\n", false),
+        ("@@ -1 +1 @@\n-oid sha256:4d7a\n+x\n", false),
+        ("@@ -1 +1 @@\n-x\n+y\n@@ -9 +9 @@\n-x\n+y\n", false),
+    ] {
+        assert_eq!(maybe(hunks), expected, "{hunks}");
+    }
+}
+
+#[test]
+fn binary_data_in_the_place_of_a_link_is_binary() {
+    let binary = format!(
+        "diff --git a/tool b/tool
+deleted file mode 120000
+index {A}..{ZERO}
+--- a/tool
++++ /dev/null
+@@ -1 +0,0 @@
+-target
+\\ No newline at end of file
+diff --git a/tool b/tool
+new file mode 100644
+index {ZERO}..{B}
+Binary files /dev/null and b/tool differ
+"
+    );
+    let record = raw("120000", "100644", A, B, "T", &["tool"]);
+    let (diff, _) = read(&output(&[record], &binary)).expect("readable");
+    assert_eq!(diff.files[0].content, Content::Binary);
+}
+
+#[test]
 fn a_missing_or_foreign_section_is_an_error_and_not_a_smaller_review() {
     let records = [modified("a"), modified("b")];
     let one = section("a", "@@ -1 +1 @@\n-x\n+y\n");

@@ -28,6 +28,16 @@ impl Sides {
         [self.base, self.head].iter().flatten().any(|side| side.text)
     }
 
+    /// Returns whether the base is text of its own, and no pointer.
+    pub(super) fn was_text(self) -> bool {
+        self.base.is_some_and(|base| base.text && !base.pointer)
+    }
+
+    /// Returns whether the file stands for content that Git LFS keeps elsewhere; of a deleted file, whether it did.
+    pub(super) fn is_pointer(self, file: &FileDiff) -> bool {
+        self.last(file).is_some_and(|side| side.pointer)
+    }
+
     /// Returns whether the head holds content that is not text.
     pub(super) fn is_binary_at_head(self) -> bool {
         self.head.is_some_and(|head| !head.text && !head.empty)
@@ -62,7 +72,8 @@ impl Sides {
     }
 }
 
-/// Returns whether binary data may be code, a script, configuration or a template, by name, mode, place or first line.
+/// Returns whether binary data, or what stands behind a pointer of Git LFS, may be code, a script, configuration or a template,
+/// by name, mode, place or first line.
 pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
     // What is gone runs no more.
     if file.kind == ChangeKind::Deleted {
@@ -73,8 +84,10 @@ pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> 
         return true;
     }
     let named = PathKind::of(&file.path);
-    // A file named as a picture has to begin like one.
+    // A file named as a picture has to begin like one. Behind a pointer there are no bytes to ask.
     let is_what_it_says = match named.form {
+        NamedForm::Inert | NamedForm::Archive if head.pointer => !is_protected,
+        NamedForm::Compiled if head.pointer => false,
         NamedForm::Inert => matches!(head.form, Form::Inert | Form::Archive),
         NamedForm::Archive => matches!(head.form, Form::Archive) || !head.mostly_text,
         NamedForm::Compiled => !head.mostly_text,
@@ -82,18 +95,6 @@ pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> 
         NamedForm::Text | NamedForm::Unknown => !head.mostly_text && !named.runs_by_itself,
     };
     !is_what_it_says || (is_protected && named.form != NamedForm::Inert)
-}
-
-/// Returns whether the content at head is a pointer of Git LFS, for a file that may be code.
-pub(super) fn is_pointer_to_code(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
-    let is_pointer = sides.head.is_some_and(|head| head.pointer) && file.kind != ChangeKind::Deleted;
-    let named = PathKind::of(&file.path);
-    let is_harmless = match named.form {
-        NamedForm::Inert | NamedForm::Archive | NamedForm::Text => true,
-        NamedForm::Unknown => !named.runs_by_itself,
-        NamedForm::Code | NamedForm::Compiled => false,
-    };
-    is_pointer && (!is_harmless || is_protected || file.is_executable())
 }
 
 /// Returns whether noise can run or steer something; `None` where the content has to be asked.
@@ -125,7 +126,11 @@ pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bo
     }
     let is_binary = reason == FilterReason::Binary;
     let named = PathKind::of(&file.path);
+    let is_unseen = content.pointer && file.kind != ChangeKind::Deleted;
     match named.form {
+        // Only the name says what stands behind a pointer.
+        NamedForm::Inert if content.pointer && is_binary => false,
+        NamedForm::Text | NamedForm::Unknown if is_unseen => true,
         NamedForm::Code | NamedForm::Compiled => true,
         NamedForm::Inert => !matches!(content.form, Form::Inert | Form::Archive),
         NamedForm::Text => !(is_binary || content.text || content.empty || content.encoding.is_some()),

@@ -14,8 +14,8 @@ use super::{
 /// The longest header line that is looked at; a longer one holds nothing that is needed.
 const MAX_HEADER: usize = 4096;
 
-/// Lines that the patch of a Git LFS pointer has at most: two versions of it, each with some extensions.
-const MAX_POINTER_LINES: usize = 50;
+/// The beginnings of a Git LFS pointer's lines.
+const POINTER_KEYS: [&[u8]; 4] = [b"version ", b"oid ", b"size ", b"ext-"];
 
 /// What is known of the section that is being read.
 #[derive(Debug, Default)]
@@ -130,7 +130,8 @@ impl Section {
         let is = |mode: &str| record.modes.0 == mode || record.modes.1 == mode;
         if is(SUBMODULE) {
             Content::Submodule
-        } else if is(SYMLINK) {
+        } else if is(SYMLINK) && (!self.binary || record.modes.1 == SYMLINK) {
+            // Binary data in the place of a link is binary data.
             Content::Symlink
         } else if self.binary {
             Content::Binary
@@ -141,9 +142,26 @@ impl Section {
         }
     }
 
-    /// Returns whether the text could be the patch of a Git LFS pointer, which has a few short lines.
+    /// Returns whether the head could be a Git LFS pointer, as far as the patch shows lines of it: one of a pointer's own, or
+    /// in a whole hunk only blank ones, which may stand before and between them.
     pub(super) fn may_be_pointer(&self) -> bool {
-        self.lines <= MAX_POINTER_LINES && memchr::memmem::find(&self.text, b"oid sha256:").is_some()
+        let mut shows_text = true;
+        for line in self.text.split(|byte| *byte == b'\n') {
+            match line.split_first() {
+                // A hunk begins.
+                Some((b'@', _)) if !shows_text => return true,
+                Some((b'@', _)) => shows_text = false,
+                Some((b' ' | b'+', rest)) => {
+                    let rest = rest.trim_ascii();
+                    if POINTER_KEYS.iter().any(|key| rest.starts_with(key)) {
+                        return true;
+                    }
+                    shows_text |= !rest.is_empty();
+                }
+                _ => {}
+            }
+        }
+        !shows_text
     }
 
     /// Reads the hunks. `None` if they do not parse, or do not hold the lines that were counted.

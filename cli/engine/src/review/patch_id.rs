@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::diff::{Content, FileDiff};
+use crate::diff::{Content, Encoding, FileDiff};
 
 /// 128 bits of SHA-256 in hexadecimal: two patches of an attacker's own making must not have the same one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +35,9 @@ impl PatchId {
     }
 
     /// The identity of this patch: paths, modes, and every line of every hunk with its context. Line numbers and object
-    /// names take no part, so a rebase leaves it as it is, unless it changes a line next to the patch. Of what has no
-    /// hunks the objects are all there is.
+    /// names take no part, so a rebase leaves it as it is, unless it changes a line next to the patch. Of decoded text the
+    /// encodings of both sides count too: the same lines in another one are other bytes. Of what has no hunks the objects
+    /// are all there is.
     pub fn new(file: &FileDiff, patch: &[u8]) -> Self {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
@@ -51,6 +52,11 @@ impl PatchId {
             &file.modes.1,
         ] {
             part(text.as_bytes());
+        }
+        if file.is_decoded() {
+            for side in [file.decoded.0, file.decoded.1] {
+                part(side.map_or("", Encoding::name).as_bytes());
+            }
         }
         if file.content == Content::Text {
             let mut hunks = false;
@@ -96,6 +102,8 @@ fn heading(line: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const PATCH: &str = "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,4 @@ def f\n \
@@ -135,6 +143,29 @@ mod tests {
             ..file()
         };
         assert_ne!(of(PATCH), PatchId::new(&renamed, PATCH.as_bytes()));
+    }
+
+    #[test]
+    fn the_same_lines_in_another_encoding_are_another_patch() {
+        let (utf_16, utf_32) = (Some(Encoding::Utf16Le), Some(Encoding::Utf32Le));
+        let of_encodings = |decoded| PatchId::new(&FileDiff { decoded, ..file() }, PATCH.as_bytes());
+        let all = [
+            (None, None),
+            (None, utf_16),
+            (utf_16, None),
+            (utf_16, utf_16),
+            (utf_16, utf_32),
+            (utf_32, utf_16),
+            (None, utf_32),
+            (None, Some(Encoding::Utf16Be)),
+        ];
+        let identities: BTreeSet<PatchId> = all.into_iter().map(of_encodings).collect();
+        assert_eq!(identities.len(), all.len());
+        assert_eq!(
+            of(PATCH).0,
+            "3776799325214066ebc59892665b7852",
+            "what earlier reviews have stored of UTF-8 still counts"
+        );
     }
 
     #[test]
