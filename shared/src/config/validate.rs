@@ -223,16 +223,21 @@ fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
 /// one is not taken anew.
 pub(super) fn mixed_cycles(document: &ConfigDocument) -> Vec<ConfigFault> {
     let own = mixed_cycles_of(document);
-    let of_projects = document.projects.iter().take(MAX_PROJECTS).enumerate().flat_map(|(index, entry)| {
-        let mut alone = document.clone();
-        entry.lay_over(&mut alone);
-        let new = mixed_cycles_of(&alone).into_iter().filter(|fault| !own.contains(fault));
-        let placed = new.map(|fault| ConfigFault {
-            pointer: format!("/projects/{index}{}", place(entry, &fault.pointer)),
-            ..fault
+    let of_projects = document
+        .projects
+        .iter()
+        .take(MAX_PROJECTS)
+        .enumerate()
+        .flat_map(|(index, entry)| {
+            let mut alone = document.clone();
+            entry.lay_over(&mut alone);
+            let new = mixed_cycles_of(&alone).into_iter().filter(|fault| !own.contains(fault));
+            let placed = new.map(|fault| ConfigFault {
+                pointer: format!("/projects/{index}{}", place(entry, &fault.pointer)),
+                ..fault
+            });
+            placed.collect::<Vec<_>>()
         });
-        placed.collect::<Vec<_>>()
-    });
     let of_projects: Vec<ConfigFault> = of_projects.collect();
     own.into_iter().chain(of_projects).collect()
 }

@@ -340,19 +340,14 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
     // Half of a critical one is asked for, and not forgotten if it does not come.
     let half = &cut[..told.len()];
     let (panel, asked) = answers_after(&[half], vec![block(&[]), block(std::slice::from_ref(&told))]).await;
-    assert_eq!((claims(&panel), asked.len()), (vec!["Everybody gets every value.".to_owned()], 1));
+    assert_eq!((claims(&panel), asked.len()), (vec!["Everybody gets every value."], 1));
     let (panel, asked) = answers_after(&[half], vec![block(&[]), block(&[])]).await;
     assert_eq!((panel.reports[0].outcome, asked.len()), (ReviewerOutcome::Failed, 1));
     let (panel, asked) = answers_after(&[half], vec![block(std::slice::from_ref(&told))]).await;
     assert_eq!((panel.findings.len(), asked.len()), (1, 0));
 
     // Half of a milder one, half a sentence, or only thoughts: as if nothing had come.
-    for nothing in [
-        "",
-        "I think that",
-        "<findings>",
-        "<findings></findings>",
-    ] {
+    for nothing in ["", "I think that", "<findings>", "<findings></findings>"] {
         let (panel, asked) = answers_after(&[nothing], vec![block(&[])]).await;
         let brought = (
             panel.findings.len(),
