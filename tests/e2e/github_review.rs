@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use conclave_fake_github::{FakeGithub, Fault, FaultKind, JobEvent, ReviewState};
-use conclave_scripted_provider::Answer;
+use conclave_scripted_provider::{Answer, ScriptedProvider};
 use serde_json::{Value, json};
 
 use crate::support::{Conclave, Repository, Workflow, crowd, provider};
@@ -19,6 +19,7 @@ on_both_runtimes! {
     a_pull_request_is_reviewed_by_its_address_from_anywhere
     a_review_that_is_not_finished_or_failed_never_passes_the_check
     a_target_that_changes_during_the_review_does_not_pass_the_check
+    another_secret_on_github_does_not_pass_the_check
     an_approval_that_stands_in_spite_of_the_run_fails_it
     a_job_that_is_cancelled_while_github_asks_to_wait_shows_its_review_all_the_same
     a_breach_that_a_person_has_to_approve_is_not_approved_on_github
@@ -545,6 +546,34 @@ async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
     let failed = workflow.review_in(&job, &repository, &[]).env("CONCLAVE_SECRET", "s");
     failed.run().await.expect_code(2);
     assert_eq!(check(&workflow), ("failure".to_owned(), "The review failed".to_owned()));
+    assert_eq!(workflow.github.violations(), []);
+}
+
+async fn another_secret_on_github_does_not_pass_the_check() {
+    let (seeing, blind, repository) = (provider().await, provider().await, Repository::flawed());
+    blind.set_words("generalist", vec![Answer::text("<findings></findings>")]);
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let run = |provider: &ScriptedProvider, secret: &str| {
+        let call = workflow.review_in(&job, &repository, &["--mode", "gate", "--gate", "block"]);
+        call.anthropic(provider).env("CONCLAVE_SECRET", secret).run()
+    };
+    run(&seeing, "the first secret").await.expect_code(1);
+    assert_eq!(check(&workflow).0, "failure");
+    let review = run(&blind, "the second secret").await.expect_code(1).review();
+    assert_eq!(review["approval_holds"][0]["cause"], "unreadable_reviews", "{review:#}");
+    assert_eq!(check(&workflow).0, "action_required");
+    let found = workflow.snapshot();
+    let opinions: Vec<_> = found
+        .reviews
+        .iter()
+        .map(|review| review.state)
+        .filter(|state| *state != ReviewState::Commented)
+        .collect();
+    assert_eq!(opinions, [ReviewState::ChangesRequested]);
+    assert!(found.threads.iter().all(|thread| thread.resolved_by.is_none()));
+    let comments = workflow.comments().concat();
+    assert!(comments.contains("signed with another secret"), "{comments}");
     assert_eq!(workflow.github.violations(), []);
 }
 

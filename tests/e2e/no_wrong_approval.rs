@@ -7,6 +7,7 @@ mod judge;
 mod neighbors;
 mod races;
 mod scene;
+mod secrets;
 mod settings;
 pub(crate) mod stances;
 mod texts;

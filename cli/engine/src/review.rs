@@ -191,6 +191,11 @@ impl Review {
         whole && clear && !in_doubt
     }
 
+    /// Whether an earlier review that cannot be read may have blocked: then the gate stays closed, whatever the verdict.
+    pub fn may_be_blocked(&self) -> bool {
+        self.approval_holds.iter().any(|hold| hold.cause.may_hide_a_block())
+    }
+
     /// Whether the bot leaves the approval to a person, whatever the verdict.
     pub fn needs_person(&self) -> bool {
         !self.manual_reviews.is_empty() || !self.approval_holds.is_empty()

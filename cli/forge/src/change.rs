@@ -14,7 +14,7 @@ use secrecy::SecretString;
 
 use crate::{
     ApiError, Approval, ForgeApi, LoadedChange, MergeRequestState, Target, Version, conversation::LiveConversation,
-    roles::Roles, target::hold,
+    roles::Roles, target::hold, unreadable,
 };
 
 /// A merge request, read before the review.
@@ -74,6 +74,8 @@ impl Change {
         let mut roles = Roles::new(api, &bot, author, &conversation);
         let carry_over: CarryOver = bot.remembered(&conversation).unwrap_or_default();
         subject.existing_findings = existing_findings(&mut roles, &bot, &conversation, &carry_over).await;
+        let url = subject.web_url.as_deref();
+        let unreadable = unreadable::hold(api, &bot, &conversation, &mut roles, url).await;
         let state = bot.last_state(&conversation);
         let dismissed = state
             .filter(|state| is_dismissed(state, &version.head))
@@ -96,6 +98,7 @@ impl Change {
                 .then(unknown)
                 .into_iter()
                 .chain(dismissed)
+                .chain(unreadable)
                 .collect(),
             bot,
             version,

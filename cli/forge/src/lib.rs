@@ -27,6 +27,7 @@ mod roles;
 mod summary;
 mod target;
 mod thread_changes;
+mod unreadable;
 mod withdrawal;
 
 pub use address::AddressForm;

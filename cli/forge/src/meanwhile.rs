@@ -31,7 +31,7 @@ pub(crate) struct CurrentReview<'a> {
     /// Everything that was taken in.
     taken_in: Meanwhile,
     /// Why the forge does not show the approval that the review asks for.
-    hold: Option<ApprovalHold>,
+    holds: Vec<ApprovalHold>,
 }
 
 impl<'a> CurrentReview<'a> {
@@ -42,7 +42,7 @@ impl<'a> CurrentReview<'a> {
             review: review.clone(),
             seen: publisher.own_states(change),
             taken_in: Meanwhile::default(),
-            hold: None,
+            holds: Vec::new(),
         }
     }
 
@@ -103,14 +103,14 @@ impl<'a> CurrentReview<'a> {
     }
 
     /// Notes why it was not approved although it would be.
-    pub(crate) fn withhold(&mut self, hold: Option<ApprovalHold>) {
-        self.hold = hold;
+    pub(crate) fn withhold(&mut self, hold: ApprovalHold) {
+        self.holds.push(hold);
     }
 
     /// The review as it stands now, if that is another one.
     pub(crate) fn amends(&self, review: &Review) -> Option<Box<Review>> {
         let mut amended = review.clone();
-        amended.approval_holds.extend(self.hold.clone());
+        amended.approval_holds.extend(self.holds.iter().cloned());
         amended.add_meanwhile(&self.taken_in);
         (amended != *review).then(|| Box::new(amended))
     }

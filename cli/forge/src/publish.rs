@@ -14,15 +14,17 @@ use crate::{
     meanwhile::CurrentReview,
     openings::{self, BesideLines},
     review_state::{self, Applied, Notes},
+    roles::Roles,
     summary,
     target::Watched,
     thread_changes::{self, Changed},
+    unreadable,
 };
 use async_trait::async_trait;
 use conclave_engine::{
     diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome},
-    publish::{Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
+    publish::{Conversation, Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
     review::{HoldCause, JudgedFinding, Meanwhile, Review, ReviewState},
 };
 
@@ -143,19 +145,7 @@ impl Posting<'_> {
             base: &change.version.base,
             settings: self.publication.settings_watch,
         };
-        let is_known = review
-            .approval_holds
-            .iter()
-            .any(|hold| hold.cause == HoldCause::Dismissed);
-        if !is_known
-            && self
-                .state
-                .as_ref()
-                .is_some_and(|state| is_dismissed(state, &review.head_sha))
-        {
-            review.approval_holds.push(dismissal());
-            current.withhold(Some(dismissal()));
-        }
+        self.hold_back(&mut review, &mut current, &conversation).await;
         let wanted = ReviewState::of(&review, self.publication.settings.mode);
         let requested = change.is_requested(now, &conversation);
         let lifts = review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(now).is_none();
@@ -206,7 +196,7 @@ impl Posting<'_> {
             let approves = wanted == ReviewState::Approved && hold.is_none() && meanwhile.is_empty();
             review.approval_holds.extend(hold.clone());
             review.add_meanwhile(&meanwhile);
-            if hold.is_some() {
+            if let Some(hold) = hold {
                 current.withhold(hold);
             }
             current.add(meanwhile);
@@ -255,6 +245,23 @@ impl Posting<'_> {
         let left = left.map(|action| (&action.fingerprint, action.change.is_for_a_fix()));
         review.carry_over.left_open(left);
         review
+    }
+
+    /// Adds the reasons not to approve that stand on the merge request and that the review does not have yet: a person's dismissal, and
+    /// earlier reviews that cannot be read.
+    async fn hold_back(&self, review: &mut Review, current: &mut CurrentReview<'_>, conversation: &Conversation) {
+        let (api, change) = (self.publisher.api.as_ref(), self.change);
+        let state = self.state.as_ref();
+        let is_dismissed = state.is_some_and(|state| is_dismissed(state, &review.head_sha));
+        let mut roles = Roles::new(api, &change.bot, change.author, conversation);
+        let url = change.subject.web_url.as_deref();
+        let unreadable = unreadable::hold(api, &change.bot, conversation, &mut roles, url).await;
+        for hold in is_dismissed.then(dismissal).into_iter().chain(unreadable) {
+            if review.approval_holds.iter().all(|known| known.cause != hold.cause) {
+                review.approval_holds.push(hold.clone());
+                current.withhold(hold);
+            }
+        }
     }
 
     /// Reads our approval for a review that does not approve, which says what becomes of it.

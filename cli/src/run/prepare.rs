@@ -504,8 +504,11 @@ impl Prepared {
 
     /// Returns whether there is neither anything to review nor anything to say without a review.
     pub(crate) fn is_settled(&self) -> bool {
+        // Findings that cannot be read may stand, too.
+        let may_be_blocked = self.approval_holds.iter().any(|hold| hold.cause.may_hide_a_block());
         self.diff.files.is_empty()
             && !self.carries_findings()
+            && !may_be_blocked
             && self.by_rules.as_ref().is_none_or(Vec::is_empty)
             && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
     }

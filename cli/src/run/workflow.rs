@@ -307,6 +307,10 @@ impl WorkflowReport {
 
     fn conclusion(&self, review: &Review) -> Conclusion {
         match review.verdict {
+            Verdict::SignificantConcerns => Conclusion::Failure,
+            Verdict::Inconclusive => Conclusion::ActionRequired,
+            // A person has to act before it passes.
+            _ if review.may_be_blocked() => Conclusion::ActionRequired,
             // It is not for a check to hide that.
             verdict if verdict.approves() && review.needs_person() => Conclusion::Neutral,
             Verdict::Approved => Conclusion::Success,
@@ -315,8 +319,6 @@ impl WorkflowReport {
                 CommentsConclude::Neutral => Conclusion::Neutral,
             },
             Verdict::MinorIssues => Conclusion::Neutral,
-            Verdict::SignificantConcerns => Conclusion::Failure,
-            Verdict::Inconclusive => Conclusion::ActionRequired,
         }
     }
 

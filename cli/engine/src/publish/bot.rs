@@ -87,6 +87,23 @@ impl BotIdentity {
         threads
     }
 
+    /// Our summaries that another secret has signed, oldest first.
+    pub fn unreadable_summaries<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Note> {
+        let mut notes = conversation.notes();
+        notes.retain(|note| self.wrote(note) && self.signer.is_foreign_summary(&note.text));
+        notes
+    }
+
+    /// Our threads that show findings which another secret has signed. Only we can have begun them: a copy in a note of another
+    /// account, in a quote, in code or above a note's end counts for nothing here either.
+    pub fn unreadable_threads<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Thread> {
+        let is_unreadable = |note: &Note| self.wrote(note) && self.signer.is_foreign::<FindingRecord>(&note.text);
+        let threads = conversation.threads.iter();
+        threads
+            .filter(|thread| thread.notes.first().is_some_and(is_unreadable))
+            .collect()
+    }
+
     /// The finding as our newest note in the thread has it, with the worst that any of them said: waiting until a finding is
     /// reported as milder must not make it easier to settle.
     pub fn last_record(&self, own: &OwnThread<'_>) -> FindingRecord {

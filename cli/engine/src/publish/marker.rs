@@ -21,6 +21,9 @@ const CODE_BYTES: usize = 16;
 /// The beginning of each marker.
 const START: &str = "<!-- conclave:";
 
+/// The kind of the marker of a summary.
+const SUMMARY: &str = "summary";
+
 /// A note's text, and the markers at its end.
 pub(crate) fn split(body: &str) -> (&str, &str) {
     let body = body.trim_end();
@@ -45,6 +48,12 @@ pub(crate) fn split(body: &str) -> (&str, &str) {
 /// Returns whether this marker is among those at the note's end.
 pub(crate) fn has(body: &str, marker: &str) -> bool {
     split(body).1.lines().any(|line| line.trim() == marker)
+}
+
+/// Returns whether a marker of this kind is among those at the note's end, whichever secret has signed it.
+fn has_kind(body: &str, kind: &str) -> bool {
+    let start = format!("{START}{kind}:");
+    split(body).1.lines().any(|line| line.trim().starts_with(&start))
 }
 
 /// The text without our markers.
@@ -109,7 +118,7 @@ impl Signer {
 
     /// The marker of the summary.
     pub fn summary(&self) -> String {
-        self.fixed("summary")
+        self.fixed(SUMMARY)
     }
 
     /// The marker of an answer to a light-hearted question.
@@ -162,6 +171,18 @@ impl Signer {
             self.mac(M::KIND, Some(payload))?.verify_truncated_left(&given).ok()?;
             serde_json::from_slice(&BASE64_STANDARD_NO_PAD.decode(payload).ok()?).ok()
         })
+    }
+
+    /// Returns whether the note ends with the marker of a summary, and this signature is on none of them. Of another secret or of
+    /// another merge request: a marker does not say which.
+    pub(crate) fn is_foreign_summary(&self, body: &str) -> bool {
+        has_kind(body, SUMMARY) && !has(body, &self.summary())
+    }
+
+    /// Returns whether the note ends with a marker of this kind, and none of them can be read. Of another secret or of another merge
+    /// request: a marker does not say which.
+    pub fn is_foreign<M: Marker>(&self, body: &str) -> bool {
+        has_kind(body, M::KIND) && self.read::<M>(body).is_none()
     }
 
     fn signature(&self, kind: &str, payload: Option<&str>) -> String {

@@ -148,6 +148,34 @@ fn a_marker_counts_at_the_end_of_a_note_only() {
 }
 
 #[test]
+fn a_marker_of_another_secret_is_foreign_and_a_quoted_one_is_not() {
+    let (own, other) = (signer("s", 1, 2), signer("t", 1, 2));
+    let markers = |signer: &Signer| [signer.summary(), signer.sign(&record("It fails."))];
+    let foreign = |body: &str| (own.is_foreign_summary(body), own.is_foreign::<FindingRecord>(body));
+    let [summary, finding] = markers(&other);
+    assert_eq!(foreign(&format!("Text.\n\n{summary}\n")), (true, false));
+    assert_eq!(foreign(&format!("Text.\n\n{finding}")), (false, true));
+    // What a marker was made for does not stand in it.
+    assert!(own.is_foreign_summary(&signer("s", 1, 3).summary()));
+    // A genuine one beside it says whose the note is.
+    let [own_summary, own_finding] = markers(&own);
+    let both = format!("Text.\n\n{summary}\n{finding}\n{own_summary}\n{own_finding}");
+    assert_eq!(foreign(&both), (false, false));
+    for body in [
+        format!("Text.\n\n{own_summary}\n{own_finding}"),
+        format!("{summary}\n{finding}\n\nText."),
+        format!("```\n{summary}\n{finding}\n```"),
+        format!("> {summary}\n> {finding}"),
+        format!("Text {summary} {finding}"),
+        format!("Text.\n\n{}", other.spent(1)),
+        "Text.".to_owned(),
+        String::new(),
+    ] {
+        assert_eq!(foreign(&body), (false, false), "{body}");
+    }
+}
+
+#[test]
 fn our_hidden_comments_are_taken_out() {
     for (text, kept) in [
         ("Text.\n\n<!-- conclave:finding:abc -->", "Text."),

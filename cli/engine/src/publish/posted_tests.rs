@@ -58,3 +58,35 @@ fn what_was_posted_is_ours_and_is_read() {
     assert_eq!(remembered, Some(&own.record));
     assert_eq!(own.record.severity, Severity::Warning);
 }
+
+#[test]
+fn what_another_secret_has_signed_is_unreadable_where_our_account_wrote_it() {
+    let bot = |account: u64, secret: &str| BotIdentity {
+        account,
+        signer: Signer::new(secret.into(), "101\u{0}1".to_owned()),
+    };
+    let unreadable = |bot: &BotIdentity, threads: Vec<Thread>| {
+        let conversation = Conversation { threads };
+        let summaries = bot.unreadable_summaries(&conversation);
+        let threads = bot.unreadable_threads(&conversation);
+        let summaries: Vec<u64> = summaries.iter().map(|note| note.id).collect();
+        let threads: Vec<String> = threads.iter().map(|thread| thread.id.clone()).collect();
+        (summaries, threads)
+    };
+    let posted = || vec![note(1, THREAD), note(2, SUMMARY)];
+    let nothing = (Vec::new(), Vec::new());
+    assert_eq!(unreadable(&bot(BOT, "the installation's secret"), posted()), nothing);
+    let rotated = bot(BOT, "another secret");
+    assert_eq!(unreadable(&rotated, posted()), (vec![2], vec!["1".to_owned()]));
+    // Other accounts have copied it, and we have quoted it.
+    assert_eq!(unreadable(&bot(BOT + 1, "another secret"), posted()), nothing);
+    let quoted = [THREAD, SUMMARY].map(|text| format!("~~~~\n{text}\n~~~~"));
+    let quoted = vec![note(1, &quoted[0]), note(2, &quoted[1])];
+    assert_eq!(unreadable(&rotated, quoted), nothing);
+    // An answer in a thread of another account's begins none of ours.
+    let mut copied = posted();
+    copied[0].notes[0].author = None;
+    let own = note(3, THREAD).notes.remove(0);
+    copied[0].notes.push(own);
+    assert_eq!(unreadable(&rotated, copied), (vec![2], Vec::new()));
+}

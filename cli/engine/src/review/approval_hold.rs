@@ -10,7 +10,7 @@ pub struct ApprovalHold {
     pub cause: HoldCause,
     /// The reason in a sentence, for the note and the terminal.
     pub reason: String,
-    /// Files or places that it is about, as `path` or `path:line`; empty where it is about the whole review.
+    /// Files, places (`path:line`) or addresses of notes that it is about; empty where it is about the whole review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
 }
@@ -65,6 +65,8 @@ pub enum HoldCause {
     OtherRun,
     /// A person has taken the bot's approval of this commit back, or dismissed its review.
     Dismissed,
+    /// Earlier reviews of the bot's account are signed with another secret, so what they found cannot be read.
+    UnreadableReviews,
 }
 
 impl HoldCause {
@@ -80,7 +82,13 @@ impl HoldCause {
                 | Self::Unlisted
                 | Self::Settings
                 | Self::OtherRun
+                | Self::UnreadableReviews
         )
+    }
+
+    /// Whether an earlier review may have blocked without this one seeing it. Then the gate stays closed.
+    pub const fn may_hide_a_block(self) -> bool {
+        matches!(self, Self::UnreadableReviews)
     }
 
     /// The title of a notice about it.
@@ -100,6 +108,7 @@ impl HoldCause {
             Self::Settings => "Settings that cannot be read",
             Self::OtherRun => "Another run",
             Self::Dismissed => "Dismissed by a person",
+            Self::UnreadableReviews => "Reviews that cannot be read",
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod posting;
 pub(crate) mod races;
 pub(crate) mod repetition;
 pub(crate) mod sample;
+pub(crate) mod secrets;
 pub(crate) mod stage;
 pub(crate) mod states;
 
@@ -61,6 +62,10 @@ macro_rules! conformance {
             states: a_closed_merge_request_loses_the_approval,
             states: another_target_during_the_review_is_not_approved_and_the_review_says_so,
             states: a_request_that_failed_after_it_was_stored_counts,
+            secrets: under_another_secret_nothing_is_approved_and_no_block_is_lifted,
+            secrets: threads_that_a_member_resolves_and_notes_that_are_deleted_count_no_longer,
+            secrets: an_approval_under_another_secret_is_taken_back,
+            secrets: marks_of_another_secret_in_other_accounts_notes_and_in_quotes_count_for_nothing,
             races: what_another_run_says_of_the_same_commit_is_not_made_milder,
             races: two_runs_that_approve_are_one_approval,
             races: two_runs_that_request_changes_are_one_request,

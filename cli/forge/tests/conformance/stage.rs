@@ -119,6 +119,8 @@ pub(crate) trait ForgeStage: Sized {
     async fn of_change(base: &Files<'_>, head: &Files<'_>) -> Self;
     /// The publisher of a new run, which waits milliseconds where a real one waits seconds.
     fn publisher(&self) -> Publisher;
+    /// The same with another secret than the installation's.
+    fn publisher_of(&self, secret: &str) -> Publisher;
     /// The target's repository, the merge base, and the newest commit.
     fn range(&self) -> (PathBuf, String, String);
     /// The author pushes this.

@@ -48,6 +48,7 @@ fn cause(exit: Exit) -> &'static str {
 pub(crate) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
         Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        _ if gate == Gate::Block && review.may_be_blocked() => Exit::Blocked,
         Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }

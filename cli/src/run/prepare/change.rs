@@ -128,7 +128,10 @@ impl Source {
             } => {
                 let info = publisher.load().await?;
                 let mut subject = info.subject.clone();
-                let (repository, notes, later) = checkout.complete(&subject).await?;
+                let (repository, mut notes, later) = checkout.complete(&subject).await?;
+                // A job may be the first to run with another secret: the log says it before anything is paid for.
+                let unreadable = info.holds.iter().filter(|hold| hold.cause.may_hide_a_block());
+                notes.extend(unreadable.map(|hold| hold.reason.clone()));
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
                 let mut carry_over = info.carry_over.clone();

@@ -7,7 +7,7 @@ use conclave_fake_github::{
     FakeGithub, Fault, FaultKind, NewPull, PullState, RequestRecord, ReviewSnapshot, ReviewState, Side, UserId,
 };
 use conclave_forge::Publisher;
-use conclave_plugin_github::SignedOpinion;
+use conclave_plugin_github::{GitHubSettings, SignedOpinion};
 
 use crate::{
     conformance::{
@@ -77,6 +77,13 @@ impl ForgeStage for OnGitHub {
 
     fn publisher(&self) -> Publisher {
         self.0.plugin()
+    }
+
+    fn publisher_of(&self, secret: &str) -> Publisher {
+        self.0.plugin_with(GitHubSettings {
+            secret: secret.to_owned().into(),
+            ..self.0.settings()
+        })
     }
 
     fn range(&self) -> (PathBuf, String, String) {

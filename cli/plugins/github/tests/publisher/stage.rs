@@ -93,7 +93,11 @@ impl Stage {
 
     /// The plugin of a new run.
     pub(crate) fn plugin(&self) -> Publisher {
-        let settings = self.settings();
+        self.plugin_with(self.settings())
+    }
+
+    /// The same with these settings.
+    pub(crate) fn plugin_with(&self, settings: GitHubSettings) -> Publisher {
         let api = GitHub::new(&settings, self.timeouts)
             .unwrap()
             .with_pages_of(self.page_size);

@@ -6,6 +6,7 @@ use conclave_fake_gitlab::{
     FakeGitlab, Fault, FaultKind, MergeRequestState, NewMergeRequest, RequestRecord, Tier, UserId,
 };
 use conclave_forge::Publisher;
+use conclave_plugin_gitlab::GitLabSettings;
 use serde_json::Value;
 
 use crate::{
@@ -63,6 +64,14 @@ impl ForgeStage for OnGitLab {
 
     fn publisher(&self) -> Publisher {
         self.0.plugin()
+    }
+
+    fn publisher_of(&self, secret: &str) -> Publisher {
+        let settings = GitLabSettings {
+            secret: secret.to_owned().into(),
+            ..self.0.settings()
+        };
+        self.0.plugin_with(&settings)
     }
 
     fn range(&self) -> (PathBuf, String, String) {
