@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use conclave_engine::{
     publish::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
     review::{
-        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, HoldCause, Reply,
-        ReviewSubject, ThreadState,
+        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, HoldCause, RefutingCode,
+        Reply, ReviewSubject, ThreadState,
     },
     untrusted::Untrusted,
 };

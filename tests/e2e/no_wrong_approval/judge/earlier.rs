@@ -4,7 +4,7 @@ use conclave_fake_gitlab::AccessLevel;
 use conclave_scripted_provider::{Answer, COORDINATOR};
 use serde_json::{Value, json};
 
-use super::{ADDED, BASE, CRITICAL, FILE, NEW_GUARD, OLD_GUARD, QUERY, changed, line_of, refuted_by};
+use super::{ADDED, BASE, CRITICAL, FILE, Found, NEW_GUARD, OLD_GUARD, QUERY, changed, dropped, line_of, refuted_by};
 use crate::no_wrong_approval::scene::{Scene, Seen};
 
 on_both_runtimes! {
@@ -12,6 +12,9 @@ on_both_runtimes! {
     an_earlier_critical_whose_code_still_stands_is_fixed_only_by_code
     an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_to_a_person_in_later_runs_too
     an_earlier_critical_is_fixed_elsewhere_only_by_code_that_stands_there_and_its_thread_links_to_it
+    code_that_is_gone_refutes_nothing_any_more
+    a_critical_that_was_fixed_and_comes_back_is_open_again
+    lines_between_the_quoted_ones_are_no_fix
 }
 
 /// The judge submits this, whenever it is asked.
@@ -170,4 +173,91 @@ async fn an_earlier_critical_is_fixed_elsewhere_only_by_code_that_stands_there_a
             "{answer}"
         );
     }
+}
+
+/// The critical finding stands without any model's word.
+#[track_caller]
+fn stands_again(seen: &Seen, case: &str) {
+    assert_eq!(seen.review["verdict"], "significant_concerns", "{case}: {}", seen.note);
+    assert!(!seen.approved, "{case}");
+    assert_eq!(seen.finding("critical")["finding"]["file"], FILE, "{case}");
+}
+
+async fn code_that_is_gone_refutes_nothing_any_more() {
+    let bare = format!("{BASE}{ADDED}").replace(OLD_GUARD, "    if not name:");
+    // Dropped when it was new: no thread ever showed it.
+    let scene = changed().await;
+    scene.finds(&[&CRITICAL]);
+    scene.decides(&dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)));
+    let seen = scene.review().await;
+    assert!(seen.approved, "{}", seen.note);
+    scene.finds(&[]);
+    scene.push("src/other.py", "LIMIT = 5\n");
+    assert!(scene.review().await.approved, "the code that refutes it stands");
+    scene.push(FILE, &bare);
+    stands_again(&scene.review().await, "dropped");
+
+    // Withdrawn from its thread.
+    let (scene, seen) = argued(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)).await;
+    assert!(seen.approved, "{}", seen.note);
+    scene.finds(&[]);
+    submits(
+        &scene,
+        json!({"summary": "As before.", "decisions": [], "proposed_verdict": "approved"}),
+    );
+    scene.push(FILE, &bare);
+    stands_again(&scene.review().await, "withdrawn");
+    let thread = scene.pipeline.thread_about(CRITICAL.category);
+    assert!(!thread.resolved);
+    let last = &thread.notes.last().expect("an answer").body;
+    assert!(last.contains("that code is gone"), "{last}");
+}
+
+async fn a_critical_that_was_fixed_and_comes_back_is_open_again() {
+    let scene = changed().await;
+    scene.finds(&[&CRITICAL]);
+    scene.decides(&json!([]));
+    assert_eq!(scene.review().await.review["verdict"], "significant_concerns");
+    scene.finds(&[]);
+    let review = json!({
+        "summary": "The name is bound now.", "decisions": [], "proposed_verdict": "approved",
+        "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is bound."}],
+    });
+    submits(&scene, review);
+    let bound = "    return connection.execute(\"SELECT * FROM rows WHERE name = ?\", (name,)).fetchall()";
+    scene.push(FILE, &format!("{BASE}{}", ADDED.replace(QUERY, bound)));
+    let seen = scene.review().await;
+    assert!(seen.approved, "{}", seen.note);
+    assert!(scene.pipeline.thread_about(CRITICAL.category).resolved);
+    submits(
+        &scene,
+        json!({"summary": "As before.", "decisions": [], "proposed_verdict": "approved"}),
+    );
+    scene.push(FILE, &format!("{BASE}{ADDED}"));
+    stands_again(&scene.review().await, "reverted");
+    assert!(!scene.pipeline.thread_about(CRITICAL.category).resolved);
+}
+
+async fn lines_between_the_quoted_ones_are_no_fix() {
+    let two = format!("{NEW_GUARD}\n{QUERY}");
+    let found = Found {
+        evidence: &two,
+        line: line_of(NEW_GUARD),
+        ..CRITICAL
+    };
+    let scene = changed().await;
+    scene.finds(&[&found]);
+    scene.decides(&json!([]));
+    assert_eq!(scene.review().await.review["verdict"], "significant_concerns");
+    scene.finds(&[]);
+    let review = json!({
+        "summary": "The name is safe.", "decisions": [], "proposed_verdict": "approved",
+        "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is checked."}],
+    });
+    submits(&scene, review);
+    let between = format!("{NEW_GUARD}\n    # the name is safe\n{QUERY}");
+    scene.push(FILE, &format!("{BASE}{}", ADDED.replace(&two, &between)));
+    let seen = scene.review().await;
+    seen.critical_stands("a comment between the quoted lines");
+    assert!(!scene.pipeline.thread_about(CRITICAL.category).resolved);
 }
