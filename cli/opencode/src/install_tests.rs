@@ -147,8 +147,24 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             vec![],
             " answered 404 for opencode-here@1.18.33. Name a registry",
         ),
-        (pin, StatusCode::UNAUTHORIZED, vec![], "https://USER:PASSWORD@HOST/"),
-        (pin, StatusCode::FORBIDDEN, vec![], "https://USER:PASSWORD@HOST/"),
+        (
+            pin,
+            StatusCode::UNAUTHORIZED,
+            vec![],
+            "The registry requires a login: set npm_config_registry=",
+        ),
+        (
+            pin,
+            StatusCode::FORBIDDEN,
+            vec![],
+            "npm_config_registry=https://USER:PASSWORD@HOST/",
+        ),
+        (
+            pin,
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED,
+            vec![],
+            "The proxy requires a login: set HTTPS_PROXY=",
+        ),
         (pin, StatusCode::TOO_MANY_REQUESTS, vec![], "wait some minutes"),
         (pin, StatusCode::INTERNAL_SERVER_ERROR, vec![], "try again later"),
         (
@@ -176,17 +192,17 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
     }
     for (address, said) in [
         ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached: "),
-        (
-            "registry.example.com",
-            "the registry's address is registry.example.com, which is not an http address",
-        ),
-        ("file:///etc", "which is not an http address"),
+        ("registry.example.com", "the registry's address cannot be used: "),
+        ("file:///etc", "it begins with neither https:// nor http://"),
+        // A password that is not encoded ends the host.
+        ("https://dev:abc#def@host/", "the registry's address cannot be used: "),
+        ("ftp://dev:abc@host/", "it begins with neither https:// nor http://"),
     ] {
         let error = place
             .install(&[pin], InstallSource::Registry(address))
             .await
             .expect_err(said);
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(said) && !error.contains("abc"), "{error}");
     }
 
     // A broken one is there: it stays until a whole one takes its place.
