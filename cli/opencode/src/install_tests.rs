@@ -294,6 +294,22 @@ async fn two_at_once_wait_for_each_other() {
 }
 
 #[tokio::test]
+async fn a_link_in_the_place_of_the_lock_holds_nothing_up() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (place, url) = (Place::new(), registry(StatusCode::OK, bytes).await);
+    std::fs::create_dir_all(&place.path).expect("a directory");
+    let elsewhere = place.path.parent().expect("a parent").join("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, place.path.join(".lock")).expect("a link");
+    let pins = [pin];
+    let work = place.install(&pins, InstallSource::Registry(&url));
+    let limit = std::time::Duration::from_secs(20);
+    let done = tokio::time::timeout(limit, work).await;
+    done.expect("it does not wait for ever").expect("installed");
+    assert_eq!(place.files(), WHOLE);
+    assert!(!elsewhere.exists(), "the link is not followed");
+}
+
+#[tokio::test]
 async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
     // A processor without AVX2, and the package for those with it.
     let here = Machine { avx2: false, ..HERE };
