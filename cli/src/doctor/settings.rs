@@ -2,6 +2,7 @@
 
 use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, parse};
 use conclave_git::{GitError, Repository};
+use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Request};
 
@@ -22,6 +23,17 @@ pub(super) async fn examine(request: &Request<'_>, repository: &Repository) -> O
         Ok(versions) => check(&versions),
         Err(error) => Some(Check::of_error(NAME, &error)),
     }
+}
+
+/// Returns the sandbox that the settings of the target branch's tip require of a review; where the tip is not here, those of `HEAD`,
+/// which may be others: asking for too much runs nothing that should not run.
+pub(super) async fn required_sandbox(request: &Request<'_>, repository: &Repository) -> Option<SandboxLevel> {
+    let commit = match target(request, repository).await {
+        Target::At(_, commit) => commit,
+        Target::NotHere(_) | Target::Unknown => repository.commit("HEAD").await.ok()?,
+    };
+    let parsed = read(repository, &commit).await.ok()??;
+    parsed.config.review.require_sandbox
 }
 
 async fn versions(request: &Request<'_>, repository: &Repository) -> Result<Vec<Version>, GitError> {
@@ -76,22 +88,27 @@ async fn target(request: &Request<'_>, repository: &Repository) -> Target {
     Target::NotHere(branch.to_owned())
 }
 
-/// The settings at this commit, read as a review reads them.
+/// The settings at this commit, read as a review reads them, if there are any.
+async fn read(repository: &Repository, commit: &str) -> Result<Option<ParsedRepoConfig>, GitError> {
+    Ok(match repository.is_plain_file(commit, REPO_CONFIG_FILE).await? {
+        None => None,
+        Some(false) => Some(ParsedRepoConfig::not_a_file()),
+        Some(true) => repository
+            .file(commit, REPO_CONFIG_FILE)
+            .await?
+            .map(|text| parse(&text)),
+    })
+}
+
+/// The same, for the check.
 async fn version(
     repository: &Repository,
     commit: &str,
     name: String,
     counts: bool,
 ) -> Result<Option<Version>, GitError> {
-    let parsed = match repository.is_plain_file(commit, REPO_CONFIG_FILE).await? {
-        None => return Ok(None),
-        Some(false) => ParsedRepoConfig::not_a_file(),
-        Some(true) => match repository.file(commit, REPO_CONFIG_FILE).await? {
-            Some(text) => parse(&text),
-            None => return Ok(None),
-        },
-    };
-    Ok(Some(Version {
+    let parsed = read(repository, commit).await?;
+    Ok(parsed.map(|parsed| Version {
         name,
         counts,
         problems: parsed.problems,
