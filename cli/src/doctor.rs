@@ -42,6 +42,14 @@ pub(crate) struct Request<'a> {
     limit: Duration,
 }
 
+impl<'a> Request<'a> {
+    /// A directory in the repository that reviews are of.
+    fn directory(&self) -> &'a Utf8Path {
+        let checkout = self.env.job_checkout().map(Utf8Path::new);
+        self.repository.or(checkout).unwrap_or(Utf8Path::new("."))
+    }
+}
+
 /// `conclave doctor`: checks, and shows what was found.
 pub(crate) async fn run(arguments: DoctorArguments, context: &Context) -> Result<Exit, Failure> {
     let report = Box::pin(examine(&Request {

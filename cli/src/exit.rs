@@ -106,7 +106,8 @@ pub enum Failure {
     Install(#[from] InstallError),
     /// The operating system's sandbox is less than what is required.
     #[error(
-        "the review does not start: the sandbox around the agents has to be `{required}`, and here it is {}. {}, or require less",
+        "neither the review nor OpenCode starts: the sandbox around the agents has to be `{required}`, and here it is {}. {}, or \
+         require less",
         .found.describe(),
         .found.next_step.as_deref().map_or_else(|| "Run it on a machine that has one".to_owned(), capitalized)
     )]

@@ -157,7 +157,7 @@ describe('from packed files, in an empty home,', () => {
         [[], { npm_config_registry: 'http://127.0.0.1:9/' }, /127\.0\.0\.1:9 cannot be reached: .*HTTPS_PROXY.*--registry.*npm pack opencode-linux/s],
         [['--registry', empty.url], {}, /127\.0\.0\.1:\d+ answered 404 for opencode-linux-x64@1\.18\.33\. Name a registry that has it/],
         [['--registry', `http://127.0.0.1:${other.address().port}`], {}, /what came from 127\.0\.0\.1:\d+ is not opencode-linux-x64@1\.18\.33: its SHA-512 is /],
-        [['--registry', 'ftp://example.com'], {}, /which is not an http address/],
+        [['--registry', 'ftp://example.com'], {}, /begins with neither https:\/\/ nor http:\/\//],
         [['--ca-file', '/nowhere.pem'], {}, /the certificates in \/nowhere\.pem.*--ca-file/],
         [[], { XDG_DATA_HOME: '/proc/nowhere' }, /failed to write \/proc\/nowhere.*Set XDG_DATA_HOME to a directory that can be written; nothing was installed/s],
         [[], { HOME: '' }, /there is no directory to install into\. Set HOME/],

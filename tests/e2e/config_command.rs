@@ -485,6 +485,14 @@ async fn a_stored_document_that_cannot_be_used_is_shown_mended_and_kept() {
             tokio::task::yield_now().await;
         }
     }
+    // The newest revision is as good as the first: what has to be mended is in KV alone.
+    workers.command("kv put config/document reviewers: []").await;
+    let back = run(&workers, at, &["rollback", "1", "--reason", "mend", "--yes"])
+        .await
+        .expect_code(0);
+    assert!(back.stderr.contains("is kept in "), "{}", back.stderr);
+    let got = run(&workers, at, &["get"]).await.expect_code(0);
+    assert_eq!(json_of(&got)["limits"]["sessions"], 4);
 }
 
 #[tokio::test]

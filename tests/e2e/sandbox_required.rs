@@ -67,6 +67,17 @@ async fn nothing_of_opencode_runs_in_less_than_is_required() {
         assert!(!witness.ran());
         let plan = way(job(&["plan", "main..feature"])).run().await.expect_code(0);
         assert!(!witness.ran(), "{}", plan.stdout);
+        let doctor = way(job(&["doctor"])).run().await.expect_code(1);
+        assert!(!witness.ran(), "{}", doctor.stdout);
+    }
+    // Before anything is fetched: there is no registry.
+    for required in ["enforced", "partial"] {
+        let install = job(&["runtime", "install", "--registry", "http://127.0.0.1:9/"]);
+        install
+            .env("CONCLAVE_REQUIRE_SANDBOX", required)
+            .run()
+            .await
+            .expect_code(6);
     }
 }
 

@@ -81,7 +81,9 @@ pub fn bundle<F: AsRef<Path>>(files: impl IntoIterator<Item = F>) -> Result<Stri
             file: file.to_owned(),
             problem: Unusable::Unreadable(error.to_string()),
         };
-        text.push_str(&std::fs::read_to_string(file).map_err(unreadable)?);
+        // Comments may be in any encoding; certificates are ASCII.
+        let bytes = std::fs::read(file).map_err(unreadable)?;
+        text.push_str(&String::from_utf8_lossy(&bytes));
         text.push('\n');
     }
     Ok(text)
@@ -148,6 +150,19 @@ mod tests {
         let system = rustls_native_certs::load_native_certs().certs.len();
         assert_eq!(all.len(), system + 1);
         super::bundle([directory.path().join("none.pem")]).expect_err("no such file");
+    }
+
+    #[test]
+    fn a_comment_in_another_encoding_is_in_no_ones_way() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("ca.pem");
+        let latin = [b"# Zertifikate f\xfcr uns\n".as_slice(), certificate().as_bytes()].concat();
+        std::fs::write(&file, latin).expect("written");
+        assert_eq!(ExtraCertificates::read([&file]).expect("read").certificates().len(), 1);
+        let bundle = bundle([&file]).expect("a bundle");
+        let system = rustls_native_certs::load_native_certs().certs.len();
+        let all = Certificate::from_pem_bundle(bundle.as_bytes()).expect("PEM");
+        assert_eq!(all.len(), system + 1);
     }
 
     #[test]

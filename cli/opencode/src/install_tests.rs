@@ -147,8 +147,24 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             vec![],
             " answered 404 for opencode-here@1.18.33. Name a registry",
         ),
-        (pin, StatusCode::UNAUTHORIZED, vec![], "https://USER:PASSWORD@HOST/"),
-        (pin, StatusCode::FORBIDDEN, vec![], "https://USER:PASSWORD@HOST/"),
+        (
+            pin,
+            StatusCode::UNAUTHORIZED,
+            vec![],
+            "The registry requires a login: set npm_config_registry=",
+        ),
+        (
+            pin,
+            StatusCode::FORBIDDEN,
+            vec![],
+            "npm_config_registry=https://USER:PASSWORD@HOST/",
+        ),
+        (
+            pin,
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED,
+            vec![],
+            "The proxy requires a login: set HTTPS_PROXY=",
+        ),
         (pin, StatusCode::TOO_MANY_REQUESTS, vec![], "wait some minutes"),
         (pin, StatusCode::INTERNAL_SERVER_ERROR, vec![], "try again later"),
         (
@@ -176,17 +192,17 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
     }
     for (address, said) in [
         ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached: "),
-        (
-            "registry.example.com",
-            "the registry's address is registry.example.com, which is not an http address",
-        ),
-        ("file:///etc", "which is not an http address"),
+        ("registry.example.com", "the registry's address cannot be used: "),
+        ("file:///etc", "it begins with neither https:// nor http://"),
+        // A password that is not encoded ends the host.
+        ("https://dev:abc#def@host/", "the registry's address cannot be used: "),
+        ("ftp://dev:abc@host/", "it begins with neither https:// nor http://"),
     ] {
         let error = place
             .install(&[pin], InstallSource::Registry(address))
             .await
             .expect_err(said);
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(said) && !error.contains("abc"), "{error}");
     }
 
     // A broken one is there: it stays until a whole one takes its place.
@@ -275,6 +291,22 @@ async fn two_at_once_wait_for_each_other() {
     let both = tokio::join!(place.install(&pins, source), place.install(&pins, source));
     assert_eq!(both.0.expect("installed"), both.1.expect("installed"));
     assert_eq!(place.files(), WHOLE);
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_the_lock_holds_nothing_up() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (place, url) = (Place::new(), registry(StatusCode::OK, bytes).await);
+    std::fs::create_dir_all(&place.path).expect("a directory");
+    let elsewhere = place.path.parent().expect("a parent").join("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, place.path.join(".lock")).expect("a link");
+    let pins = [pin];
+    let work = place.install(&pins, InstallSource::Registry(&url));
+    let limit = std::time::Duration::from_secs(20);
+    let done = tokio::time::timeout(limit, work).await;
+    done.expect("it does not wait for ever").expect("installed");
+    assert_eq!(place.files(), WHOLE);
+    assert!(!elsewhere.exists(), "the link is not followed");
 }
 
 #[tokio::test]

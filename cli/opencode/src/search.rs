@@ -1,5 +1,7 @@
 //! Finding the programs of a review.
 
+use std::time::Duration;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -12,6 +14,9 @@ use crate::{
     install::{installed_opencode, installed_ripgrep},
     path::on_path,
 };
+
+/// Minimum time for the version of each program, also where those before it have used up the time for all.
+const MIN_VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Where the programs are looked for, in this order.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +79,7 @@ impl Search<'_> {
             let version = if let Some(version) = packaged_version(&binary) {
                 Ok(version)
             } else {
-                let left = until.saturating_duration_since(Instant::now());
-                version_within(left, &binary, self.path, self.sandbox).await
+                version_within(time_for_next(until, Instant::now()), &binary, self.path, self.sandbox).await
             };
             match version {
                 Ok(version) if version == OPENCODE_VERSION => return Ok(binary),
@@ -89,6 +93,11 @@ impl Search<'_> {
             ProcessError::NoneFits(others.join("; "))
         })
     }
+}
+
+/// The time for the next program: one that hangs must not keep the right one behind it from answering.
+fn time_for_next(until: Instant, now: Instant) -> Duration {
+    until.saturating_duration_since(now).max(MIN_VERSION_TIMEOUT)
 }
 
 /// The ripgrep that reviewers search with.

@@ -95,6 +95,13 @@ async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_versi
 }
 
 #[tokio::test]
+async fn each_program_has_time_to_answer_whatever_those_before_it_took() {
+    let now = Instant::now();
+    let after = |seconds| time_for_next(now + VERSION_TIMEOUT, now + Duration::from_secs(seconds)).as_secs();
+    assert_eq!([0, 5, 7, 8, 30].map(after), [8, 3, 2, 2, 2]);
+}
+
+#[tokio::test]
 async fn a_package_of_npm_says_its_version_without_running() {
     let prefix = bin(&[("rg", "")]);
     for (package, version) in [

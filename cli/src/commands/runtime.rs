@@ -7,7 +7,10 @@ use crate::{
     context::Context,
     env::names,
     exit::{Exit, Failure},
-    run::{directory::programs_directory, start::sandbox::around_question},
+    run::{
+        directory::programs_directory,
+        start::sandbox::{around_question, required_here},
+    },
 };
 
 /// The registry by default.
@@ -39,7 +42,7 @@ async fn install_programs(arguments: &InstallArguments, context: &Context) -> Re
             files => InstallSource::Files(files),
         },
         path: env.path(),
-        sandbox: &around_question(env, &[], None).await?,
+        sandbox: &around_question(env, &[], required_here(env)).await?,
         extra_ca_file: arguments.ca_file.as_deref(),
         progress: &|text: &str| output.note(text),
     })

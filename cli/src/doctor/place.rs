@@ -23,8 +23,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 async fn repository(request: &Request<'_>) -> Vec<Check> {
     const NAME: &str = "repository";
     let in_job = request.env.is_gitlab_job();
-    let checkout = request.env.job_checkout().map(Utf8Path::new);
-    let directory = request.repository.or(checkout).unwrap_or(Utf8Path::new("."));
+    let directory = request.directory();
     let repository = match Repository::open(directory).await {
         Ok(repository) => repository,
         Err(GitError::NotARepository(_)) if in_job => {

@@ -2,6 +2,7 @@
 
 use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, parse};
 use conclave_git::{GitError, Repository};
+use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Request};
 
@@ -10,9 +11,19 @@ const NAME: &str = "settings";
 /// The settings of one commit, and how a person calls it.
 struct Version {
     name: String,
-    /// True if a review takes these.
-    counts: bool,
+    counts: Counts,
     problems: Vec<RepoConfigProblem>,
+}
+
+/// The answer to whether a review takes settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    /// It takes them.
+    Yes,
+    /// It does once the branch is merged.
+    OnceMerged,
+    /// The tip of the target branch is not here: it may have others, which count.
+    NotHere,
 }
 
 /// Looks at the settings of the target branch's tip, which count, and at those of `HEAD` where they are others. No check where
@@ -24,26 +35,38 @@ pub(super) async fn examine(request: &Request<'_>, repository: &Repository) -> O
     }
 }
 
+/// Returns the sandbox that the settings of the target branch's tip require of a review; where the tip is not here, those of `HEAD`,
+/// which may be others: asking for too much runs nothing that should not run.
+pub(super) async fn required_sandbox(request: &Request<'_>, repository: &Repository) -> Option<SandboxLevel> {
+    let commit = match target(request, repository).await {
+        Target::At(_, commit) => commit,
+        Target::NotHere(_) | Target::Unknown => repository.commit("HEAD").await.ok()?,
+    };
+    let parsed = read(repository, &commit).await.ok()??;
+    parsed.config.review.require_sandbox
+}
+
 async fn versions(request: &Request<'_>, repository: &Repository) -> Result<Vec<Version>, GitError> {
     let head = repository.commit("HEAD").await?;
     let (name, target) = match target(request, repository).await {
         Target::At(name, commit) => (name, commit),
         Target::NotHere(name) => {
             let name = format!("HEAD (the tip of {name}, which counts, is not in this checkout)");
-            return Ok(version(repository, &head, name, true).await?.into_iter().collect());
+            let version = version(repository, &head, name, Counts::NotHere).await?;
+            return Ok(version.into_iter().collect());
         }
         Target::Unknown => {
-            let version = version(repository, &head, "HEAD".to_owned(), true).await?;
+            let version = version(repository, &head, "HEAD".to_owned(), Counts::NotHere).await?;
             return Ok(version.into_iter().collect());
         }
     };
     let short = target.get(..10).unwrap_or(&target);
-    let counting = version(repository, &target, format!("{name} ({short})"), true).await?;
+    let counting = version(repository, &target, format!("{name} ({short})"), Counts::Yes).await?;
     let differing = repository.differing(&target, &head, &[REPO_CONFIG_FILE]).await?;
     let brought = if differing.is_empty() {
         None
     } else {
-        version(repository, &head, "HEAD".to_owned(), false).await?
+        version(repository, &head, "HEAD".to_owned(), Counts::OnceMerged).await?
     };
     Ok(counting.into_iter().chain(brought).collect())
 }
@@ -76,22 +99,27 @@ async fn target(request: &Request<'_>, repository: &Repository) -> Target {
     Target::NotHere(branch.to_owned())
 }
 
-/// The settings at this commit, read as a review reads them.
+/// The settings at this commit, read as a review reads them, if there are any.
+async fn read(repository: &Repository, commit: &str) -> Result<Option<ParsedRepoConfig>, GitError> {
+    Ok(match repository.is_plain_file(commit, REPO_CONFIG_FILE).await? {
+        None => None,
+        Some(false) => Some(ParsedRepoConfig::not_a_file()),
+        Some(true) => repository
+            .file(commit, REPO_CONFIG_FILE)
+            .await?
+            .map(|text| parse(&text)),
+    })
+}
+
+/// The same, for the check.
 async fn version(
     repository: &Repository,
     commit: &str,
     name: String,
-    counts: bool,
+    counts: Counts,
 ) -> Result<Option<Version>, GitError> {
-    let parsed = match repository.is_plain_file(commit, REPO_CONFIG_FILE).await? {
-        None => return Ok(None),
-        Some(false) => ParsedRepoConfig::not_a_file(),
-        Some(true) => match repository.file(commit, REPO_CONFIG_FILE).await? {
-            Some(text) => parse(&text),
-            None => return Ok(None),
-        },
-    };
-    Ok(Some(Version {
+    let parsed = read(repository, commit).await?;
+    Ok(parsed.map(|parsed| Version {
         name,
         counts,
         problems: parsed.problems,
@@ -118,9 +146,12 @@ fn check(versions: &[Version]) -> Option<Check> {
     }
     let in_force = versions
         .iter()
-        .filter(|version| version.counts)
+        .filter(|version| version.counts == Counts::Yes)
         .flat_map(|version| &version.problems);
-    let step = if in_force.clone().any(|problem| problem.protects) {
+    let unknown = versions.iter().any(|version| version.counts == Counts::NotHere);
+    let step = if unknown {
+        "correct it before it is merged, and fetch the target branch to see which settings count"
+    } else if in_force.clone().any(|problem| problem.protects) {
         "correct it on the target branch; until then these settings keep their defaults, or the strictest value where they \
          protect, and the bot does not approve"
     } else if in_force.count() == 0 {
@@ -139,7 +170,11 @@ mod tests {
     fn version(name: &str, text: &[u8]) -> Version {
         Version {
             name: name.to_owned(),
-            counts: name != "HEAD",
+            counts: match name {
+                "HEAD" => Counts::OnceMerged,
+                "HEAD alone" => Counts::NotHere,
+                _ => Counts::Yes,
+            },
             problems: parse(text).problems,
         }
     }
@@ -156,6 +191,11 @@ mod tests {
             (vec![bad("main")], vec!["main: "], "the bot does not approve"),
             (vec![good(), bad("HEAD")], vec!["HEAD: "], "before it is merged"),
             (vec![bad("HEAD")], vec!["HEAD: "], "before it is merged"),
+            (
+                vec![bad("HEAD alone")],
+                vec!["HEAD alone: "],
+                "fetch the target branch to see which settings count",
+            ),
             (
                 vec![bad("main"), bad("HEAD")],
                 vec!["main: ", "HEAD: "],

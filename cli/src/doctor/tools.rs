@@ -2,13 +2,13 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
-use conclave_git::places_around;
+use conclave_git::{Repository, places_around};
 use conclave_opencode::{
     OPENCODE_VERSION, ProcessError, Sandbox, Search, check_version, find_ripgrep, reported_version, shown_version,
 };
 use conclave_shared::sandbox::SandboxLevel;
 
-use super::{Check, Found, Request};
+use super::{Check, Found, Request, settings};
 use crate::{
     env::names,
     run::{
@@ -19,12 +19,23 @@ use crate::{
 
 /// The agent runtime, what it searches with, and the sandbox around it.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
-    let (runtime, mut checks) = runtime(request).await;
-    checks.push(sandbox(request, runtime).await);
+    let required = required(request).await;
+    let (runtime, mut checks) = runtime(request, required).await;
+    checks.push(sandbox(request, runtime, required).await);
     Found {
         checks,
         not_set_up: Vec::new(),
     }
+}
+
+/// The sandbox that the job and the settings of the target branch require of a review.
+async fn required(request: &Request<'_>) -> Option<SandboxLevel> {
+    let of_repository = match Repository::open(request.directory()).await {
+        Ok(repository) => settings::required_sandbox(request, &repository).await,
+        // The check of the repository says it.
+        Err(_) => None,
+    };
+    required_here(request.env).max(of_repository)
 }
 
 /// Directories of the repository that reviews are of.
@@ -38,14 +49,14 @@ fn places(request: &Request<'_>) -> Vec<Utf8PathBuf> {
 }
 
 /// The agent runtime that a review would use, and what it needs.
-async fn runtime(request: &Request<'_>) -> (RuntimeName, Vec<Check>) {
+async fn runtime(request: &Request<'_>, required: Option<SandboxLevel>) -> (RuntimeName, Vec<Check>) {
     if request.runtime == RuntimeChoice::Native {
         let check = Check::ok("runtime", "native, which needs no other program");
         return (RuntimeName::Native, vec![check]);
     }
     let installed = programs_directory(request.env);
     // Nothing of OpenCode runs in less of a sandbox than is required.
-    let around = match around_question(request.env, &places(request), required_here(request.env)).await {
+    let around = match around_question(request.env, &places(request), required).await {
         Ok(around) => around,
         Err(failure) => return (RuntimeName::OpenCode, vec![Check::of_error("opencode", &failure)]),
     };
@@ -109,9 +120,8 @@ fn native(problem: &ProcessError) -> (RuntimeName, Vec<Check>) {
 }
 
 /// The operating system's sandbox around the agent runtime, as a review would put it up.
-async fn sandbox(request: &Request<'_>, runtime: RuntimeName) -> Check {
+async fn sandbox(request: &Request<'_>, runtime: RuntimeName, required: Option<SandboxLevel>) -> Check {
     const NAME: &str = "sandbox";
-    let required = required_here(request.env);
     let status = match sandbox_here(request.env, &places(request), runtime).await {
         Ok(status) => status,
         Err(failure) => return Check::of_error(NAME, &failure),

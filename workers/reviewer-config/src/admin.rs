@@ -159,7 +159,8 @@ pub(crate) async fn rollback(request: &Request, context: &RouteContext<()>) -> O
     let why = reason(request)?;
     let current = current::fresh(env).await?;
     let seen = expected(request, current.snapshot.revision)?;
-    write(env, &current, Command::Rollback { to }, seen, who, why).await
+    let by_hand = current.by_hand().into_keys().collect();
+    write(env, &current, Command::Rollback { to, by_hand }, seen, who, why).await
 }
 
 /// Counts an administrator's request against the rate limit.

@@ -37,7 +37,12 @@ pub(crate) enum Command {
         base: Option<Value>,
     },
     /// An earlier state again.
-    Rollback { to: u64 },
+    Rollback {
+        to: u64,
+        /// The keys whose values were written to KV by hand: they are of no revision, and have to follow as well.
+        #[serde(default)]
+        by_hand: Vec<String>,
+    },
 }
 
 impl Command {
@@ -47,7 +52,7 @@ impl Command {
             Self::Replace { .. } => texts::action_replace(),
             Self::Switch { provider, switch } => texts::action_switch(provider, switch.enabled),
             Self::Failback { .. } => texts::action_failback(),
-            Self::Rollback { to } => texts::action_rollback(*to),
+            Self::Rollback { to, .. } => texts::action_rollback(*to),
         }
     }
 }
@@ -102,7 +107,7 @@ pub(crate) fn apply(
             state.document = Some(stamped(document, revision));
             vec![keys::DOCUMENT.to_owned()]
         }
-        Command::Rollback { to } => {
+        Command::Rollback { to, by_hand } => {
             let Some(target) = earlier(to) else {
                 return Err(texts::no_such_revision(to));
             };
@@ -110,6 +115,8 @@ pub(crate) fn apply(
             if current.document != target.document {
                 changed.push(keys::DOCUMENT.to_owned());
             }
+            let more: Vec<String> = by_hand.into_iter().filter(|key| !changed.contains(key)).collect();
+            changed.extend(more);
             state = target;
             state.document = state.document.map(|document| stamped(document, revision));
             changed
@@ -256,16 +263,33 @@ mod tests {
             document: Some(json!({"schema_version": 1, "revision": 3, "limits": {"sessions": 2}})),
             switches: BTreeMap::from([("anthropic".to_owned(), off()), ("openai".to_owned(), off())]),
         };
-        let change = apply(&now, 5, Command::Rollback { to: 1 }, |_| Some(old.clone())).expect("it exists");
+        let rollback = |to| Command::Rollback {
+            to,
+            by_hand: Vec::new(),
+        };
+        let change = apply(&now, 5, rollback(1), |_| Some(old.clone())).expect("it exists");
         assert_eq!(change.state.document, Some(json!({"schema_version": 1, "revision": 5})));
         assert_eq!(change.state.switches, old.switches);
         assert_eq!(change.keys, ["provider/anthropic", keys::DOCUMENT]);
-        assert_eq!(
-            apply(&now, 5, Command::Rollback { to: 9 }, none)
-                .expect_err("unknown")
-                .status,
-            404
-        );
+        assert_eq!(apply(&now, 5, rollback(9), none).expect_err("unknown").status, 404);
+    }
+
+    #[test]
+    fn a_rollback_takes_what_was_written_by_hand_along() {
+        let state = State {
+            document: Some(json!({"schema_version": 1, "revision": 1})),
+            switches: BTreeMap::new(),
+        };
+        let broken = vec![keys::DOCUMENT.to_owned(), "provider/openai".to_owned()];
+        let command = Command::Rollback {
+            to: 1,
+            by_hand: broken.clone(),
+        };
+        let change = apply(&state, 2, command, |_| Some(state.clone())).expect("it exists");
+        assert_eq!(change.keys, broken, "also where the state itself is the same");
+        let command = Command::Rollback { to: 1, by_hand: broken };
+        let change = apply(&State::default(), 2, command, |_| Some(state.clone())).expect("it exists");
+        assert_eq!(change.keys, [keys::DOCUMENT, "provider/openai"], "each once");
     }
 
     #[test]

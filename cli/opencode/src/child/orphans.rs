@@ -27,7 +27,7 @@ use nix::{
 use super::sandbox::Confinement;
 
 /// Time that the end of a run waits for the look at all processes.
-const MAX_LOOK: Duration = Duration::from_secs(4);
+pub(super) const MAX_LOOK: Duration = Duration::from_secs(4);
 /// Maximum length of an environment that is read, in bytes.
 const MAX_ENVIRONMENT: u64 = 8 << 20;
 
@@ -47,7 +47,7 @@ pub(super) type Ticks = u64;
 
 impl Trace {
     /// Kills every process that carries it, and in the sandbox lets none start another one. Where there is no `/proc`, none is
-    /// found.
+    /// found. This blocks for as long as [`MAX_LOOK`].
     pub(super) fn kill_all(&self, confinement: &Confinement) {
         let found = within(MAX_LOOK, {
             let (trace, confinement) = (self.clone(), confinement.clone());

@@ -3,6 +3,8 @@
 //! It ends with the run on every way out, with all that it has started. In good order its group gets SIGTERM and, five
 //! seconds later, SIGKILL; a panic drops [`Process`], which kills everything. When conclave itself is killed and can do
 //! nothing any more, the kernel kills the child (`PR_SET_PDEATHSIG`), and a watchdog kills what the child had started.
+//!
+//! A run that is stopped ends within ten seconds, so all that [`Process::stop`] waits for takes no longer than that together.
 
 use std::{process::Stdio, time::Duration};
 
@@ -172,9 +174,16 @@ impl Process {
         if timeout(GRACE, self.child.wait()).await.is_err() {
             tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");
         }
-        self.kill();
+        let _ = killpg(self.group, Signal::SIGKILL);
+        // The look takes seconds where a process does not let itself be read: other tasks go on meanwhile, such as the last post.
+        let (trace, confinement) = (self.trace.clone(), self.confinement.clone());
+        let look = tokio::task::spawn_blocking(move || trace.kill_all(&confinement));
+        let (looked, ended) = tokio::join!(look, timeout(MAX_LAST, self.child.wait()));
         self.ended = true;
-        if timeout(MAX_LAST, self.child.wait()).await.is_err() {
+        if looked.is_err() {
+            tracing::warn!("the look for what OpenCode has started failed; look for processes of this user");
+        }
+        if ended.is_err() {
             tracing::warn!(
                 "OpenCode (process {}) was killed and has not ended {} s later: the system holds it. The run goes on without it",
                 self.group,

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use super::*;
+use super::{super::watchdog::MAX_END, orphans::MAX_LOOK, *};
 use crate::{
     OPENCODE_VERSION,
     test_support::{Bin, bin},
@@ -48,6 +48,12 @@ async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
     process.stop().await;
     tokio::time::resume();
     goes(grandchild.trim()).await;
+}
+
+#[test]
+fn an_end_takes_ten_seconds_at_most() {
+    let together = GRACE + MAX_LOOK.max(MAX_LAST) + MAX_END;
+    assert!(together <= Duration::from_secs(10), "{together:?}");
 }
 
 /// Waits until this process is gone: killed, and then reaped by its adopter.

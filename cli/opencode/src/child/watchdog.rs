@@ -39,7 +39,7 @@ done
 "#;
 
 /// Time for its end.
-const MAX_END: Duration = Duration::from_secs(1);
+pub(super) const MAX_END: Duration = Duration::from_secs(1);
 
 /// The running watchdog. Dropping it kills it.
 #[derive(Debug)]

@@ -20,16 +20,9 @@ pub enum InstallError {
          CONCLAVE_OPENCODE to its binary"
     )]
     Platform(String),
-    /// The address of the registry is none.
-    #[error(
-        "the registry's address is {address}, which is not an http address: {cause}. Correct --registry or npm_config_registry"
-    )]
-    Registry {
-        /// The address, as it was given.
-        address: String,
-        /// The reason.
-        cause: String,
-    },
+    /// The address of the registry cannot be used. It is not repeated here: it may have a password in it, in whatever form.
+    #[error("the registry's address cannot be used: {0}. Correct npm_config_registry or --registry")]
+    Registry(String),
     /// The certificates that are to be trusted cannot be read.
     #[error("{0}. Correct --ca-file or CONCLAVE_CA_FILE")]
     Certificates(#[from] CertificatesError),
@@ -154,10 +147,10 @@ impl InstallError {
 const fn next_step(status: &u16) -> &'static str {
     match status {
         401 | 403 => {
-            "It gives the package to known users only, if at all: name the registry with a user and a password \
-             (--registry https://USER:PASSWORD@HOST/), or another one"
+            "The registry requires a login: set npm_config_registry=https://USER:PASSWORD@HOST/ in place of --registry, name \
+             another one"
         }
-        407 => "That was a proxy, which wants to know the user: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
+        407 => "The proxy requires a login: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
         429 => {
             "It has had too many requests from here: wait some minutes and try again, name another registry with --registry"
         }

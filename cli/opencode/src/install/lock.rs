@@ -3,11 +3,12 @@
 use std::{
     fs::{File, TryLockError},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     time::Duration,
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
+use nix::libc::O_NOFOLLOW;
 
 use super::{PARTIAL, pins::PINS};
 
@@ -19,7 +20,7 @@ const NAME: &str = ".lock";
 /// The right to change what is installed. Dropping it removes its file, and each directory that is empty.
 pub(super) struct Alone {
     directory: Utf8PathBuf,
-    /// Nothing where the file system has no locks.
+    /// The file, locked where the file system has locks; nothing where it cannot be made.
     lock: Option<File>,
 }
 
@@ -30,7 +31,7 @@ impl Drop for Alone {
             let _ = std::fs::remove_dir(self.directory.join(pin.directory_name()));
         }
         if let Some(lock) = self.lock.take() {
-            // Still locked: an installation that waits for it sees that its name is gone, and makes another.
+            // Still locked, where it was: an installation that waits for it sees that its name is gone, and makes another.
             let _ = std::fs::remove_file(self.directory.join(NAME));
             let _ = std::fs::remove_dir(&self.directory);
             drop(lock);
@@ -46,16 +47,28 @@ pub(super) async fn alone(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)
     let lock = loop {
         // An installation that has just failed may have taken the directory along.
         std::fs::create_dir_all(directory)?;
-        let lock = match File::create(&path) {
+        let mut options = File::options();
+        options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .custom_flags(O_NOFOLLOW);
+        let lock = match options.open(&path) {
             Ok(lock) => lock,
+            Err(_) if path.is_symlink() => {
+                // A link is not made here, and a lock on what it names would be of another file.
+                std::fs::remove_file(&path)?;
+                tokio::time::sleep(POLL).await;
+                continue;
+            }
             Err(_) if !directory.is_dir() => continue,
             Err(_) => break None,
         };
         match lock.try_lock() {
             Ok(()) if is_at(&lock, &path) => break Some(lock),
             // The one before removed it.
-            Ok(()) => {}
-            Err(TryLockError::Error(_)) => break None,
+            Ok(()) => tokio::time::sleep(POLL).await,
+            Err(TryLockError::Error(_)) => break Some(lock),
             Err(TryLockError::WouldBlock) => {
                 if !std::mem::replace(&mut waits, true) {
                     progress("Another `conclave runtime` is at work here: waiting for its end …");

@@ -37,20 +37,18 @@ pub(super) struct Registry {
 impl Registry {
     /// A registry at this address. The system's proxies are used.
     pub(super) fn new(address: &str, extra_ca_file: Option<&Utf8Path>) -> Result<Self, InstallError> {
-        let wrong = |cause: String| InstallError::Registry {
-            address: address.to_owned(),
-            cause,
-        };
         // Without the slash the last part of its path would be replaced.
-        let url =
-            Url::parse(&format!("{}/", address.trim_end_matches('/'))).map_err(|error| wrong(error.to_string()))?;
+        let url = Url::parse(&format!("{}/", address.trim_end_matches('/')))
+            .map_err(|error| InstallError::Registry(error.to_string()))?;
         if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
-            return Err(wrong("it begins with neither https:// nor http://".to_owned()));
+            return Err(InstallError::Registry(
+                "it begins with neither https:// nor http://".to_owned(),
+            ));
         }
         let builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
         let certificates = ExtraCertificates::read(extra_ca_file)?;
         let client = certificates.trusted_by(builder).build();
-        let client = client.map_err(|error| wrong(innermost(&error)))?;
+        let client = client.map_err(|error| InstallError::Registry(innermost(&error)))?;
         Ok(Self { url, client })
     }
 
@@ -71,10 +69,10 @@ impl Registry {
             cause: innermost(&error),
             package: package.clone(),
         };
-        let url = self.url.join(&pin.path()).map_err(|error| InstallError::Registry {
-            address: self.host(),
-            cause: error.to_string(),
-        })?;
+        let url = self
+            .url
+            .join(&pin.path())
+            .map_err(|error| InstallError::Registry(error.to_string()))?;
         let response = self.client.get(url).send().await.map_err(unreachable)?;
         if !response.status().is_success() {
             return Err(InstallError::Status {

@@ -12,7 +12,7 @@ mod follow;
 pub use admin::{
     AdminClient, AdminError, HistoryEntry, PastRevision, StoredDocument, empty_document, without_revision,
 };
-pub use follow::Following;
+pub use follow::{Following, Trouble};
 
 use std::{
     path::Path,
@@ -230,11 +230,13 @@ impl ReviewPlugin for ReviewerConfigPlugin {
         let result = self.load().await;
         if let Some(fetcher) = &self.fetcher {
             let known = self.fetched.as_ref().map(|fetched| fetched.config.clone());
+            let fault = self.fetched.as_ref().and_then(|fetched| fetched.document_fault.clone());
             // A second start would be another run's.
             let _ = self.follower.start.set(Start {
                 fetcher: fetcher.clone(),
                 cache: self.cache.clone(),
                 known: known.unwrap_or_default(),
+                fault,
                 pace: self.pace,
             });
         }

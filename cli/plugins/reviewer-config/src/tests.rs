@@ -165,6 +165,8 @@ struct Service(Arc<std::sync::Mutex<State>>);
 struct State {
     revision: u64,
     down: bool,
+    /// True if the stored document cannot be read, and only a switch is left.
+    broken: bool,
     whole: usize,
     unchanged: usize,
 }
@@ -179,13 +181,22 @@ impl Service {
                 if state.down {
                     return StatusCode::BAD_GATEWAY.into_response();
                 }
-                let tag = format!("\"{}\"", state.revision);
+                let tag = format!("\"{}-{}\"", state.revision, state.broken);
                 if headers.get("if-none-match").is_some_and(|known| known == tag.as_str()) {
                     state.unchanged += 1;
                     return StatusCode::NOT_MODIFIED.into_response();
                 }
                 state.whole += 1;
-                let body = format!(r#"{{"config":{{"schema_version":1,"revision":{}}}}}"#, state.revision);
+                let revision = state.revision;
+                let body = if state.broken {
+                    format!(
+                        r#"{{"config":{{"schema_version":1,"revision":{revision},"providers":{{"anthropic":{{"enabled":false}}}}}},"document_fault":"cannot be read"}}"#
+                    )
+                } else {
+                    format!(
+                        r#"{{"config":{{"schema_version":1,"revision":{revision},"limits":{{"sessions":2}},"providers":{{"openai":{{"enabled":false}}}}}}}}"#
+                    )
+                };
                 ([("etag", tag)], body).into_response()
             }
         };
@@ -247,7 +258,10 @@ async fn a_change_is_seen_while_the_review_runs_and_what_stays_is_not_sent_again
         }
     };
     tokio::time::timeout(limit, troubled).await.expect("it is noticed");
-    assert_eq!(following.trouble().as_deref(), Some("answered 502"));
+    assert_eq!(
+        following.trouble(),
+        Some(Trouble::Unanswered("answered 502".to_owned()))
+    );
     assert!(!document.has_changed().expect("it goes on"));
     service.change(|state| {
         state.down = false;
@@ -255,6 +269,35 @@ async fn a_change_is_seen_while_the_review_runs_and_what_stays_is_not_sent_again
     });
     document.changed().await.expect("it goes on");
     assert_eq!(document.borrow().as_ref().expect("one").revision, 9);
+    assert_eq!(following.trouble(), None);
+}
+
+#[tokio::test]
+async fn a_document_that_breaks_while_the_review_runs_stays_in_force() {
+    let service = Service::default();
+    let mut plugin = quick(plugin(service.start().await));
+    plugin.bootstrap().await.expect("the service is well");
+    let following = plugin.follower().follow().expect("a source");
+    let mut document = following.document();
+    let without = Some(Trouble::WithoutDocument("cannot be read".to_owned()));
+
+    service.change(|state| state.broken = true);
+    document.changed().await.expect("it goes on");
+    let kept = document.borrow_and_update().clone().expect("one");
+    assert_eq!(kept.limits.sessions, 2, "no limit is lifted");
+    assert!(!kept.providers["openai"].enabled, "no block either");
+    assert!(!kept.providers["anthropic"].enabled, "and the switch counts");
+    assert_eq!(following.trouble(), without);
+    let unchanged = service.0.lock().expect("free").unchanged;
+    service
+        .until("a question", |state| state.unchanged >= unchanged + 2)
+        .await;
+    assert_eq!(following.trouble(), without, "also when it is not sent again");
+
+    service.change(|state| state.broken = false);
+    document.changed().await.expect("it goes on");
+    let mended = document.borrow().clone().expect("one");
+    assert!(!mended.providers.contains_key("anthropic"));
     assert_eq!(following.trouble(), None);
 }
 

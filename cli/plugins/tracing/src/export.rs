@@ -19,7 +19,7 @@ use opentelemetry_sdk::{
         SpanExporter as ExportSpans, SpanProcessor,
     },
 };
-use reqwest::blocking::Client;
+use reqwest::{blocking::Client, redirect::Policy};
 use secrecy::ExposeSecret;
 
 use crate::{TracingError, TracingSettings};
@@ -114,7 +114,8 @@ impl Export {
 fn client(certificates: &ExtraCertificates) -> Result<Client, TracingError> {
     let certificates = certificates.certificates().to_vec();
     let making = std::thread::spawn(move || {
-        let client = Client::builder().timeout(FLUSH);
+        // The collector's secret headers are for it alone.
+        let client = Client::builder().timeout(FLUSH).redirect(Policy::none());
         if certificates.is_empty() {
             client.build()
         } else {
@@ -178,5 +179,47 @@ impl ExportSpans for CountTaken {
 
     fn set_resource(&mut self, resource: &Resource) {
         self.exporter.set_resource(resource);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{ErrorKind, Read, Write},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_redirect_is_not_followed() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").expect("a port");
+        elsewhere.set_nonblocking(true).expect("set");
+        let target = elsewhere.local_addr().expect("an address");
+        let collector = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = collector.local_addr().expect("an address");
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = collector.accept().expect("a connection");
+            let mut request = Vec::new();
+            let mut piece = [0; 1024];
+            while !request.ends_with(b"\r\n\r\n") {
+                let count = stream.read(&mut piece).expect("a request");
+                request.extend_from_slice(&piece[..count]);
+            }
+            let answer = format!(
+                "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{target}/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+            stream.write_all(answer.as_bytes()).expect("sent");
+        });
+        let client = client(&ExtraCertificates::default()).expect("a client");
+        let response = client
+            .post(format!("http://{address}/v1/traces"))
+            .header("x-team", "the-team-key")
+            .send()
+            .expect("an answer");
+        answering.join().expect("no panic");
+        assert_eq!(response.status().as_u16(), 307);
+        let other = elsewhere.accept().expect_err("nobody connects to the other address");
+        assert_eq!(other.kind(), ErrorKind::WouldBlock);
     }
 }

@@ -36,13 +36,18 @@ impl Session<'_> {
         }
         self.confirm("Write this document?", &arguments.change)?;
         if is_unusable {
-            // What was written to KV by hand is in no revision of the history.
-            let copy = file::keep(&stored)?;
-            self.output
-                .note(&format!("The document that was stored until now is kept in {copy}."));
+            self.keep(&stored)?;
         }
         let revision = admin.replace(&document, &stored.tag, reason).await?;
         Ok(self.done(&arguments.change, revision, "The document is written"))
+    }
+
+    /// Keeps a copy of a document that cannot be used: what was written to KV by hand is in no revision of the history.
+    fn keep(&self, stored: &StoredDocument) -> Result<(), Failure> {
+        let copy = file::keep(stored)?;
+        self.output
+            .note(&format!("The document that was stored until now is kept in {copy}."));
+        Ok(())
     }
 
     pub(super) async fn roll_back(&self, arguments: &RollbackArguments) -> Result<Exit, Failure> {
@@ -54,6 +59,7 @@ impl Session<'_> {
             None => BTreeMap::new(),
         };
         let whole = |document: &Value, switches: &BTreeMap<String, ProviderSwitch>| json!({ "document": without_revision(document), "switches": switches });
+        let is_unusable = self.note_unusable(&stored);
         let before = whole(&stored.value(), &now);
         let after = whole(&target.document.unwrap_or_else(empty_document), &target.switches);
         if before == after {
@@ -63,19 +69,32 @@ impl Session<'_> {
             self.print_diff(&before, &after);
         }
         // Its own question: who goes back for the sake of a document need not know that a provider was switched off since.
-        let on_again = on_again(&before, &after);
+        let on_again = on_again(&whole(&stored.value(), &self.switched_off(now).await?), &after);
         if !on_again.is_empty() {
             let question = format!("This switches on again: {}. Do you want that?", on_again.join(", "));
             self.confirm(&question, &arguments.change)?;
         }
         let question = format!("Go back to revision {}?", arguments.revision);
         self.confirm(&question, &arguments.change)?;
+        if is_unusable {
+            self.keep(&stored)?;
+        }
         let revision = admin.roll_back(arguments.revision, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
         if !on_again.is_empty() {
             text = format!("{text}; switched on again: {}", on_again.join(", "));
         }
         Ok(self.done(&arguments.change, revision, &text))
+    }
+
+    /// These switches, and those that were put off by hand.
+    async fn switched_off(
+        &self,
+        mut switches: BTreeMap<String, ProviderSwitch>,
+    ) -> Result<BTreeMap<String, ProviderSwitch>, Failure> {
+        let in_force = self.effective("").await?.config.providers;
+        switches.extend(in_force.into_iter().filter(|(_, switch)| !switch.enabled));
+        Ok(switches)
     }
 
     pub(super) async fn provider(&self, arguments: &ProviderArguments) -> Result<Exit, Failure> {

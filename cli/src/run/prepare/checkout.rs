@@ -13,6 +13,7 @@ use crate::{
     env::{
         Environment,
         ci::{CiEnvironment, CloneOf},
+        names,
     },
     exit::Failure,
 };
@@ -83,7 +84,12 @@ fn certificates(env: &Environment, scratch: &Utf8Path) -> Result<Option<Utf8Path
     if files.is_empty() {
         return Ok(None);
     }
-    let bundle = conclave_certificates::bundle(&files).map_err(|error| Failure::Settings(error.to_string()))?;
+    let bundle = conclave_certificates::bundle(&files).map_err(|error| {
+        Failure::Settings(format!(
+            "{error}. Correct --ca-file, {} or CI_SERVER_TLS_CA_FILE",
+            names::CA_FILE
+        ))
+    })?;
     let file = scratch.join("certificates.pem");
     std::fs::write(&file, bundle).map_err(Failure::io("write the certificates that git trusts"))?;
     Ok(Some(file))

@@ -14,7 +14,7 @@ use conclave_engine::{
 use conclave_gateway::{
     BreakerSettings, Budget, Circuit, FallbackReason, Gateway, GatewayEvent, Limits, Observer, stricter,
 };
-use conclave_plugin_reviewer_config::Following;
+use conclave_plugin_reviewer_config::{Following, Trouble};
 use conclave_shared::{
     config::{self, Capabilities, CapabilityList, ConfigDocument, PriceList, seconds},
     model::ModelId,
@@ -167,7 +167,7 @@ fn waiting(model: &ModelId, wait: Duration) -> String {
 pub(crate) struct Live {
     pub(crate) routes: LiveRoutes,
     following: Option<Following>,
-    /// True if the service had no answer at the start: the account says the cause on top.
+    /// True if the service had no answer at the start, or one without its document: the account says the cause on top.
     unanswered: bool,
     applying: Option<JoinHandle<()>>,
     changes: Arc<Mutex<Vec<String>>>,
@@ -231,14 +231,7 @@ impl Live {
     /// Notes for the reader of the review.
     pub(crate) fn warning(&self) -> Option<String> {
         let trouble = self.following.as_ref()?.trouble()?;
-        let trouble = if self.unanswered {
-            "could still not be used"
-        } else {
-            &trouble
-        };
-        Some(format!(
-            "the configuration service {trouble} towards the end of the run; a switch flipped then was not seen"
-        ))
+        Some(trouble_in_words(&trouble, self.unanswered))
     }
 }
 
@@ -248,6 +241,24 @@ impl Drop for Live {
             task.abort();
         }
     }
+}
+
+/// What the review says about the service's last answer. What was explained on top is not explained again.
+fn trouble_in_words(trouble: &Trouble, unanswered: bool) -> String {
+    let trouble = match trouble {
+        Trouble::Unanswered(_) if unanswered => "could still not be used",
+        Trouble::Unanswered(cause) => cause.as_str(),
+        Trouble::WithoutDocument(_) if unanswered => {
+            return "the configuration service had no document that can be used until the end of the run".to_owned();
+        }
+        Trouble::WithoutDocument(fault) => {
+            return format!(
+                "the configuration service left its document out during the run ({fault}); here the document from before stayed in \
+                 force, and only providers that were switched off since then were followed"
+            );
+        }
+    };
+    format!("the configuration service {trouble} towards the end of the run; a switch flipped then was not seen")
 }
 
 /// Applies documents as they come.
@@ -338,6 +349,21 @@ mod tests {
             (built_in.connect, built_in.first_byte, built_in.idle, built_in.hold),
             "one default in both places"
         );
+    }
+
+    #[test]
+    fn a_document_that_broke_during_the_run_is_said() {
+        let broken = Trouble::WithoutDocument("config/document: cannot be read".to_owned());
+        let said = trouble_in_words(&broken, false);
+        assert!(
+            said.contains("(config/document: cannot be read); here the document from before stayed in force"),
+            "{said}"
+        );
+        let still = trouble_in_words(&broken, true);
+        assert!(!still.contains("cannot be read"), "it is said on top: {still}");
+        let late = Trouble::Unanswered("answered 502".to_owned());
+        assert!(trouble_in_words(&late, false).starts_with("the configuration service answered 502 towards the end"));
+        assert!(trouble_in_words(&late, true).contains("could still not be used"));
     }
 
     #[test]

@@ -50,7 +50,8 @@ const UNCOUNTED: &str = "UPDATE daily_counts SET n = max(0, n - back.reviews) FR
 /// Takes away what is then empty.
 const NONE_LEFT: &str = "DELETE FROM daily_counts WHERE n = 0 AND (project, kind, day, tier) IN (
   SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END, 'mr_review', j.value->>2, j.value->>3
-  FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1))))";
+  FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1))))
+  AND day IN (SELECT value->>2 FROM json_each(?1))";
 
 /// Takes them off the numbers of reviews.
 const UNREVIEWED: &str = "UPDATE merge_requests SET reviews = max(0, reviews - j.n)

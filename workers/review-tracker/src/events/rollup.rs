@@ -122,6 +122,9 @@ impl Rollup {
     ///
     /// Sums of all time stay: `/metrics` shows them as counters, and a counter that falls reads as one that began again. No sum gets
     /// below zero, whatever the rows say.
+    ///
+    /// What is then empty is looked for by days of its own: of values without a type SQLite takes no more than the names in a key, and
+    /// would read all days of a project.
     pub(super) fn taking_back(&self) -> Vec<Cow<'static, str>> {
         let (table, keys, sums) = match self {
             Self::Statement(_) => return Vec::new(),
@@ -162,7 +165,10 @@ impl Rollup {
             same.join(" AND "),
         );
         let first = names.first().copied().unwrap_or_default();
-        let delete = format!("DELETE FROM {table} WHERE {first} = 0 AND ({key}) IN (SELECT {key} FROM ({rows}))");
+        let delete = format!(
+            "DELETE FROM {table} WHERE {first} = 0 AND ({key}) IN (SELECT {key} FROM ({rows})) \
+             AND day IN (SELECT value->>1 FROM json_each(?1))"
+        );
         vec![update.into(), delete.into()]
     }
 
@@ -248,7 +254,8 @@ pub(super) static PROJECTS: Rollup = Rollup::Reversible {
   critical = max(0, critical - (j.value->>8))
   FROM json_each(?1) AS j WHERE project = j.value->>0 AND day = j.value->>1 AND tier = j.value->>2",
         "DELETE FROM daily_projects WHERE runs = 0 AND failed = 0 AND (day, project, tier) IN
-  (SELECT value->>1, value->>0, value->>2 FROM json_each(?1))",
+  (SELECT value->>1, value->>0, value->>2 FROM json_each(?1)) AND day IN (SELECT value->>1 FROM json_each(?1))
+  AND project IN (SELECT value->>0 FROM json_each(?1))",
     ],
 };
 
@@ -286,7 +293,8 @@ pub(super) static DISTRIBUTIONS: Rollup = Rollup::Reversible {
             "DELETE FROM bins WHERE n = 0 AND (project, metric, span, start, tier, bin) IN
   (SELECT project, metric, span, start, tier, bin FROM (",
             bins_of_days!(),
-            "))"
+            ")) AND span IN (1, 7) AND start IN (SELECT value->>1 FROM json_each(?1)
+  UNION SELECT value->>1 - (value->>1 + 3) % 7 FROM json_each(?1))"
         ),
     ],
 };
@@ -294,6 +302,24 @@ pub(super) static DISTRIBUTIONS: Rollup = Rollup::Reversible {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_empty_is_looked_for_in_its_own_days() {
+        for (rollup, column) in [
+            (&RUNS, "day"),
+            (&COUNTS, "day"),
+            (&PROJECTS, "day"),
+            (&DISTRIBUTIONS, "start"),
+        ] {
+            let statements = rollup.taking_back();
+            let delete = statements.last().expect("one");
+            assert!(delete.starts_with("DELETE FROM "), "{delete}");
+            assert!(
+                delete.contains(&format!("AND {column} IN (SELECT value->>1 FROM json_each(?1)")),
+                "{delete}"
+            );
+        }
+    }
 
     #[test]
     fn rows_are_arrays_of_key_and_sums() {
