@@ -15,6 +15,7 @@ on_both_runtimes! {
     a_problem_told_beside_other_findings_is_asked_about_once
     the_same_call_many_times_in_one_answer_costs_no_second_chance
     a_finding_over_two_blocks_of_text_is_read_whole_in_every_format
+    a_finding_beside_a_call_is_read_where_both_have_one_place_or_none
     a_refusal_beside_an_empty_list_approves_in_no_format
     a_stop_for_calls_without_one_is_asked_again_in_every_format
     control_tokens_and_thinking_around_an_answer_cost_nothing
@@ -370,6 +371,39 @@ async fn a_finding_over_two_blocks_of_text_is_read_whole_in_every_format() {
         );
         assert_eq!(seen(&outcome).2, Value::Null, "{format}");
         assert_eq!(provider.violations(), []);
+    }
+}
+
+async fn a_finding_beside_a_call_is_read_where_both_have_one_place_or_none() {
+    for place in [Some(json!(0)), None] {
+        let (provider, repository) = (provider().await, Repository::flawed());
+        let source = std::fs::read_to_string(repository.path().join("src/users.py")).unwrap();
+        let (at, code) = source
+            .lines()
+            .enumerate()
+            .find(|(_, code)| code.contains("SELECT"))
+            .unwrap();
+        let finding = format!(
+            "<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
+             <file>src/users.py</file>\n<line>{}</line>\n<claim>Whoever calls this gets every row.</claim>\n\
+             <evidence>\n{code}\n</evidence>\n<scenario>Any call.</scenario>\n<checked>The callers.</checked>\n\
+             <confidence>0.95</confidence>\n</finding>\n</findings>",
+            at + 1
+        );
+        let read = Answer::call("read", json!({"filePath": "src/users.py"})).with_text(finding);
+        provider.set(REVIEWER, 1, read);
+        for turn in 2..6 {
+            provider.set(REVIEWER, turn, Answer::text(NOTHING));
+        }
+        let odd = Fault::field("output_index", place.clone());
+        provider.inject(odd.agent(REVIEWER).turn(1).times(1));
+        let outcome = reviewed_in("responses", &provider, &repository).await;
+        assert_ne!(seen(&outcome).0, "approved", "{place:?}: {}", outcome.stderr);
+        if place.is_some() {
+            let review = outcome.review();
+            let severity = &review["findings"][0]["finding"]["severity"];
+            assert_eq!(severity, "critical", "{}", outcome.stderr);
+        }
     }
 }
 

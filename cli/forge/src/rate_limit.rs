@@ -6,6 +6,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
+use conclave_resilience::retry::{http_date, retry_after};
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use tokio::time::{Instant, sleep_until};
 
@@ -51,21 +52,18 @@ impl RateLimit {
 /// The server's own clock says what time it is, so that a wrong one here does no harm.
 pub fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let retry_after = text(RETRY_AFTER.as_str());
-    if let Some(wait) = conclave_resilience::retry::retry_after(retry_after, None) {
+    let asked = text(RETRY_AFTER.as_str());
+    let now = text(DATE.as_str()).and_then(http_date);
+    if let Some(wait) = retry_after(asked, None, now) {
         return Some(wait);
     }
-    let now = DateTime::parse_from_rfc2822(text(DATE.as_str())?).ok()?;
-    let dates = [retry_after, text("ratelimit-resettime")];
-    let dates = dates
-        .into_iter()
-        .flatten()
-        .filter_map(|date| DateTime::parse_from_rfc2822(date).ok());
+    let now = DateTime::<Utc>::from(now?);
+    let date = text("ratelimit-resettime").and_then(http_date);
     let reset = text("ratelimit-reset")
         .or_else(|| text("x-ratelimit-reset"))
         .and_then(|seconds| seconds.parse().ok())
         .and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
-    let until = dates.map(|date| date.to_utc()).chain(reset).next()?;
+    let until = date.map(DateTime::<Utc>::from).or(reset)?;
     Some(until.signed_duration_since(now).to_std().unwrap_or_default())
 }
 

@@ -1,6 +1,6 @@
 //! Retries of a failed attempt.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::classify::ProviderFault;
 
@@ -64,20 +64,36 @@ impl RetryPolicy {
     }
 }
 
-/// Reads a `Retry-After` or `retry-after-ms` pair of header values; a date counts as absent, as there is no clock here
-/// and none is needed for a wait that is clamped to seconds.
-pub fn retry_after(seconds: Option<&str>, milliseconds: Option<&str>) -> Option<Duration> {
+/// The longest wait that is read, in seconds: as good as for ever, and within what clocks can add.
+const MAX_SECONDS: f64 = 1e9;
+
+/// Reads a `Retry-After` or `retry-after-ms` pair of header values: a number, however large, or a date, from which the time of
+/// `now` is taken; best that of the server's own clock. Without it a date counts as absent.
+pub fn retry_after(seconds: Option<&str>, milliseconds: Option<&str>, now: Option<SystemTime>) -> Option<Duration> {
     let number = |text: &str| {
-        text.trim()
-            .parse::<f64>()
-            .ok()
-            .filter(|n| n.is_finite() && (0.0..=1e9).contains(n))
+        let text = text.trim();
+        // More digits than a number can have are a large number, and a word for one is none.
+        let is_number = |number: &f64| number.is_finite() || text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse::<f64>().ok().filter(is_number);
+        number
+            .filter(|number| *number >= 0.0)
+            .map(|number| number.min(MAX_SECONDS))
+    };
+    let until = || {
+        let until = http_date(seconds?)?;
+        Some(until.duration_since(now?).unwrap_or_default())
     };
     milliseconds
         .and_then(number)
         .map(|n| n / 1000.0)
         .or_else(|| seconds.and_then(number))
         .map(Duration::from_secs_f64)
+        .or_else(until)
+}
+
+/// The time of a date as HTTP writes it, as in `Date` and `Retry-After`.
+pub fn http_date(text: &str) -> Option<SystemTime> {
+    httpdate::parse_http_date(text.trim()).ok()
 }
 
 #[cfg(test)]
@@ -110,7 +126,7 @@ mod tests {
     #[test]
     fn an_hour_asked_for_becomes_seconds() {
         let policy = RetryPolicy::default();
-        let hour = retry_after(Some("3600"), None);
+        let hour = retry_after(Some("3600"), None, None);
         assert_eq!(hour, Some(Duration::from_hours(1)));
         assert_eq!(policy.next_wait(1, FAULT, hour, 0.5), Some(policy.longest_asked));
     }
@@ -137,11 +153,32 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_are_read() {
-        assert_eq!(retry_after(Some("2"), Some("300")), Some(Duration::from_millis(300)));
-        for text in ["Fri, 20 Nov 2026 00:00:00 GMT", "-1", "NaN", "inf", "1e300", ""] {
-            assert_eq!(retry_after(Some(text), None), None, "{text:?}");
+    fn numbers_and_dates_are_read() {
+        let now = http_date("Fri, 20 Nov 2026 00:00:00 GMT");
+        let read = |text: &str| retry_after(Some(text), None, now);
+        assert_eq!(
+            retry_after(Some("2"), Some("300"), now),
+            Some(Duration::from_millis(300))
+        );
+        let most = Some(Duration::from_secs_f64(MAX_SECONDS));
+        let digits = "9".repeat(400);
+        for (text, wait) in [
+            ("0", Some(Duration::ZERO)),
+            ("99999999999999999999", most),
+            ("1e300", most),
+            (digits.as_str(), most),
+            ("Fri, 20 Nov 2026 00:00:07 GMT", Some(Duration::from_secs(7))),
+            (" Friday, 20-Nov-26 00:01:00 GMT ", Some(Duration::from_mins(1))),
+            ("Thu, 19 Nov 2026 00:00:00 GMT", Some(Duration::ZERO)),
+            ("soon", None),
+            ("-1", None),
+            ("NaN", None),
+            ("inf", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text), wait, "{text:?}");
         }
+        assert_eq!(retry_after(Some("Fri, 20 Nov 2026 00:00:07 GMT"), None, None), None);
     }
 
     proptest! {

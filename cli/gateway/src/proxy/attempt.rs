@@ -1,13 +1,16 @@
 //! One call of one model, up to the first content of its answer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{
     classify::{FailureClass, ProviderFault, classify},
     deadline::Deadline,
-    retry::retry_after,
+    retry::{http_date, retry_after},
 };
 use conclave_shared::model::ModelId;
 use reqwest::{Response, header};
@@ -191,7 +194,9 @@ impl Attempt<'_> {
 async fn refusal(core: &Core, mut response: Response, recording: Option<&mut CallRecording>) -> CallFailure {
     let status = response.status();
     let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let retry_after = retry_after(value("retry-after"), value("retry-after-ms"));
+    // The provider's own clock says how long it is until a date, so that a wrong one here does no harm.
+    let theirs = value("date").and_then(http_date).unwrap_or_else(SystemTime::now);
+    let retry_after = retry_after(value("retry-after"), value("retry-after-ms"), Some(theirs));
     // Half of an explanation is still one.
     let body = body_of(&mut response, MAX_ERROR).await;
     let text = String::from_utf8_lossy(&body);

@@ -23,6 +23,8 @@ pub(super) struct Reader {
     stopped: bool,
     /// The tool calls by their index.
     calls: BTreeMap<u64, Arguments>,
+    /// The ids of the latest calls by their index.
+    ids: BTreeMap<u64, String>,
     /// Those of tools that no reviewer has.
     stray: BTreeMap<u64, StrayCall>,
     /// The model has refused, in a field of its own.
@@ -342,6 +344,18 @@ impl Reader {
             _ => return Err(Unreadable),
         };
         self.seen.progress(name.len() + piece.len());
+        let id = call["id"].as_str().unwrap_or_default();
+        let is_whole = self.calls.get(&index).is_some_and(Arguments::are_whole);
+        let known = self.ids.entry(index).or_default();
+        let has_another_id = !id.is_empty() && !known.is_empty() && known.as_str() != id;
+        if !name.is_empty() && (has_another_id || (is_whole && !piece.trim().is_empty())) {
+            // Another call: some providers give all of them the same index.
+            self.seen.stray_calls.extend(self.stray.remove(&index));
+            known.clear();
+        }
+        if known.is_empty() {
+            id.clone_into(known);
+        }
         if let Some(stray) = stray_call(name) {
             self.stray.entry(index).or_insert(stray);
         }

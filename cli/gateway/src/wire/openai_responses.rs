@@ -1,6 +1,6 @@
 //! `OpenAI` Responses: reading the stream.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::fmt::Write;
 
 use conclave_engine::ports::StrayCall;
 use conclave_resilience::classify::{FailureClass, ProviderFault};
@@ -21,8 +21,8 @@ const GARBAGE: Event = Event::Failed(FailureClass::Retryable(ProviderFault::Garb
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     seen: Seen,
-    /// The items that were added and are not done, by their place in the output.
-    open: BTreeMap<u64, Open>,
+    /// The items that were added and are not done. Some endpoints give several of them the same place.
+    open: Vec<Open>,
     calls: u32,
     has_text: bool,
     stopped: Option<Stopped>,
@@ -39,6 +39,8 @@ pub(super) struct Reader {
 #[derive(Debug, Default)]
 struct Open {
     id: String,
+    /// Its place in the output.
+    place: u64,
     is_message: bool,
     /// Length of the text that was streamed of it, without white space.
     said: usize,
@@ -93,9 +95,7 @@ impl StreamReader for Reader {
     }
 
     fn broke_off(&mut self) {
-        let calls = std::mem::take(&mut self.open)
-            .into_values()
-            .filter_map(|open| open.stray);
+        let calls = std::mem::take(&mut self.open).into_iter().filter_map(|open| open.stray);
         self.seen.stray_calls.extend(calls.filter(is_whole));
     }
 
@@ -113,12 +113,12 @@ impl StreamReader for Reader {
             return None;
         }
         let mut end = String::new();
-        for (place, item) in &self.open {
+        for item in &self.open {
             // Half a call cannot be run, and half a thought cannot be sent back.
             if !item.is_message {
                 return None;
             }
-            let done = json!({"type": "response.output_item.done", "output_index": place, "item": {
+            let done = json!({"type": "response.output_item.done", "output_index": item.place, "item": {
                 "id": item.id, "type": "message", "status": "incomplete", "role": "assistant", "content": []}});
             let _ = write!(end, "event: response.output_item.done\ndata: {done}\n\n");
         }
@@ -154,7 +154,8 @@ impl Reader {
                     return GARBAGE;
                 };
                 self.seen.progress(piece.len());
-                if let Some(stray) = self.open.get_mut(&place).and_then(|open| open.stray.as_mut()) {
+                let at = self.position(event["item_id"].as_str().unwrap_or_default(), place, false);
+                if let Some(stray) = at.and_then(|at| self.open[at].stray.as_mut()) {
                     grow(stray, piece);
                 }
                 Event::Content
@@ -188,15 +189,22 @@ impl Reader {
         }
     }
 
+    /// The open item of this id; without one, the latest of the kind at this place.
+    fn position(&self, id: &str, place: u64, is_message: bool) -> Option<usize> {
+        let named = self.open.iter().rposition(|open| !id.is_empty() && open.id == id);
+        named.or_else(|| {
+            let is_it = |open: &Open| open.place == place && open.is_message == is_message;
+            self.open.iter().rposition(is_it)
+        })
+    }
+
     /// The length of the text so far of the item that an event belongs to. Some endpoints leave out either its id or its place.
     fn said_of(&mut self, event: &Value, place: u64) -> &mut usize {
         let id = event["item_id"].as_str().unwrap_or_default();
-        let open = self.open.iter_mut().find(
-            |(index, open)| {
-                if id.is_empty() { **index == place } else { open.id == id }
-            },
-        );
-        open.map_or(&mut self.said_elsewhere, |(_, open)| &mut open.said)
+        match self.position(id, place, true) {
+            Some(at) => &mut self.open[at].said,
+            None => &mut self.said_elsewhere,
+        }
     }
 
     fn add_item(&mut self, place: u64, item: &Value) -> Event {
@@ -209,21 +217,31 @@ impl Reader {
             self.seen.begin_text();
         }
         self.seen.progress(text("name").len());
+        // The same item once more.
+        let id = text("id");
+        let is_it = |open: &Open| (open.id.as_str(), open.place, open.is_message) == (id, place, is_message);
+        let known = self.open.iter().position(is_it).map(|at| self.open.remove(at));
         let open = Open {
-            id: text("id").to_owned(),
+            id: id.to_owned(),
+            place,
             is_message,
             said: 0,
             stray: stray_call(text("name")).filter(|_| text("type") == "function_call"),
         };
-        self.open.insert(place, open);
+        self.said_elsewhere += known.map_or(0, |known| known.said);
+        self.open.push(open);
         Event::Content
     }
 
     fn end_item(&mut self, place: u64, mut event: Value) -> Event {
-        let open = self.open.remove(&place);
+        let is_message = event["item"]["type"] == "message";
+        let at = self.position(event["item"]["id"].as_str().unwrap_or_default(), place, is_message);
+        let open = at.map(|at| self.open.remove(at));
         let was_added = open.is_some();
-        let said = open.map_or(0, |open| open.said);
-        let said = said + std::mem::take(&mut self.said_elsewhere);
+        let mut said = open.map_or(0, |open| open.said);
+        if is_message {
+            said += std::mem::take(&mut self.said_elsewhere);
+        }
         let item = &mut event["item"];
         match item["type"].as_str().unwrap_or_default() {
             "function_call" => {
@@ -283,7 +301,7 @@ impl Reader {
             };
             all.push_str(&text.text);
         }
-        if !self.seen.has_all_of(&all) {
+        if !self.seen.has_all_of(&all) || calls_of(response) > self.calls {
             return GARBAGE;
         }
         let status = &response["status"];
@@ -323,6 +341,13 @@ impl Reader {
         }
         !write_plainly(&mut usage.clone(), &["input_tokens", "output_tokens"])
     }
+}
+
+/// Number of calls in a whole response.
+fn calls_of(response: &Value) -> u32 {
+    let items = response["output"].as_array().into_iter().flatten();
+    let calls = items.filter(|item| item["type"] == "function_call").count();
+    u32::try_from(calls).unwrap_or(u32::MAX)
 }
 
 /// The end of a message whose text comes with it, with the text in front as a piece: runtimes read the pieces alone.

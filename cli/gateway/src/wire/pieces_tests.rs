@@ -238,6 +238,52 @@ fn a_text_that_comes_where_only_some_runtimes_read_is_handed_on_as_a_piece() {
 }
 
 #[test]
+fn items_of_one_place_are_told_apart_and_a_call_that_never_came_is_asked_for_again() {
+    let message = json!({"id": "m", "type": "message", "content": [{"type": "output_text", "text": "all of it"}]});
+    let call = json!({"id": "f", "type": "function_call", "name": "read", "arguments": "{}"});
+    let completed = |output: &[&Value]| {
+        json!({"type": "response.completed", "response": {"status": "completed", "output": output,
+            "usage": {"input_tokens": 1, "output_tokens": 1}}})
+    };
+    let mut reader = Wire::OpenAiResponses.reader();
+    for event in [
+        json!({"type": "response.output_item.added", "output_index": 0, "item": message}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "item_id": "m", "delta": "all of it"}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": call}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": message}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": call}),
+    ] {
+        assert_eq!(read(&mut reader, &event), Event::Content, "{event}");
+        assert_eq!(reader.rewritten(), None, "{event}");
+    }
+    assert_eq!(read(&mut reader, &completed(&[&message, &call])), Event::Terminal);
+    let mut reader = Wire::OpenAiResponses.reader();
+    assert_eq!(read(&mut reader, &completed(&[&call])), GARBAGE);
+}
+
+#[test]
+fn stray_calls_of_one_index_are_told_apart() {
+    let piece = |id: &str, name: Option<&str>, arguments: &str| {
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [
+            {"index": 0, "id": id, "function": {"name": name, "arguments": arguments}}]}}]})
+    };
+    let mut reader = Wire::OpenAiChat.reader();
+    for event in [
+        piece("a", Some("report"), "{\"a\":"),
+        piece("", None, "1}"),
+        piece("b", Some("report"), ""),
+        piece("", None, "{\"a\":2}"),
+        piece("", Some("report"), "{\"a\":3}"),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+    ] {
+        assert_eq!(read(&mut reader, &event), Event::Content, "{event}");
+    }
+    let calls = &reader.seen().stray_calls;
+    let arguments: Vec<&str> = calls.iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(arguments, ["{\"a\":1}", "{\"a\":2}", "{\"a\":3}"]);
+}
+
+#[test]
 fn arguments_that_come_as_an_object_are_handed_on_as_a_text() {
     for (wire, event) in [
         (

@@ -19,7 +19,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &Map<String, Value>, stop: &
     match workspace.kind(&place) {
         Ok(Kind::Directory) => {}
         Ok(Kind::File) => return Err(format!("glob path must be a directory: {}", place.path())),
-        Err(_) => return Ok("No files found".to_owned()),
+        Err(_) => return Err(workspace.missing(&place)),
     }
     let mut files = Files::below(workspace, &place, Some(pattern), stop)?;
     let mut found: Vec<String> = files.by_ref().take(MAX_FILES + 1).map(Into::into).collect();

@@ -1,6 +1,10 @@
 //! `grep`: lines by a regular expression.
 
-use std::{fmt::Write, sync::atomic::AtomicBool};
+use std::{
+    fmt::Write as _,
+    io::{self, Read},
+    sync::atomic::AtomicBool,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{ports::FileRead, review::REVIEW_DIRECTORY};
@@ -20,8 +24,12 @@ const MAX_MATCHES: usize = 100;
 const MAX_LINE: usize = 2000;
 /// Memory that a pattern may need, in bytes.
 const MAX_PATTERN: usize = 10 << 20;
-/// Memory for a line, in bytes. A file with a longer one is searched up to there.
-const MAX_HEAP: usize = 16 << 20;
+/// Maximum number of bytes that are searched of a line.
+const MAX_SEARCHED: usize = 8 << 20;
+/// Memory for a line, in bytes: room for what is searched of the longest one.
+const MAX_HEAP: usize = 2 * MAX_SEARCHED;
+/// Maximum number of files that are named as searched in part.
+const MAX_NAMED: usize = 10;
 
 pub(super) fn run(workspace: &Workspace, arguments: &Map<String, Value>, stop: &AtomicBool) -> Outcome {
     let pattern = text(arguments, "pattern")?;
@@ -42,6 +50,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &Map<String, Value>, stop: &
             .line_number(true)
             .build(),
         found: Vec::new(),
+        partly: Vec::new(),
     };
     let late = match workspace.kind(&place) {
         Ok(Kind::File) => {
@@ -60,7 +69,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &Map<String, Value>, stop: &
             }
             files.is_late()
         }
-        Err(_) => false,
+        Err(_) => return Err(workspace.missing(&place)),
     };
     let reads = if is_among_patches(&place) {
         search.reads()
@@ -86,6 +95,8 @@ struct Search<'a> {
     searcher: Searcher,
     /// The file, the number of the line, the line.
     found: Vec<(Utf8PathBuf, u64, String)>,
+    /// Files that were not searched whole, and why.
+    partly: Vec<(Utf8PathBuf, &'static str)>,
 }
 
 impl Search<'_> {
@@ -100,10 +111,22 @@ impl Search<'_> {
             found.push((place.path().to_owned(), number, shortened(line)));
             Ok(found.len() <= MAX_MATCHES)
         });
+        let mut lines = CutLines {
+            file,
+            length: 0,
+            has_cut: false,
+        };
         // What was found before an error stands.
-        if let Err(error) = self.searcher.search_reader(&self.matcher, file, sink) {
+        let ended = self.searcher.search_reader(&self.matcher, &mut lines, sink);
+        if let Err(error) = &ended {
             tracing::debug!(path = %place.path(), %error, "the search of a file ended early");
         }
+        let why = match ended {
+            Err(_) => Some("it could not be read to its end"),
+            Ok(()) if lines.has_cut => Some("a line was too long, and its rest was not searched"),
+            Ok(()) => None,
+        };
+        self.partly.extend(why.map(|why| (place.path().to_owned(), why)));
     }
 
     /// The lines that are shown.
@@ -140,7 +163,65 @@ impl Search<'_> {
         if more {
             output.push_str("\n\n(Results truncated. Consider using a more specific path or pattern.)");
         }
+        if !self.partly.is_empty() {
+            output.push_str("\n\n(Searched in part only:");
+            for (path, why) in self.partly.iter().take(MAX_NAMED) {
+                let _ = write!(output, "\n{path}: {why}");
+            }
+            if let Some(more) = self.partly.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+                let _ = write!(output, "\nand {more} more files");
+            }
+            output.push(')');
+        }
         output
+    }
+}
+
+/// A file whose lines are cut at the length that is searched, so that a longer one does not end the search.
+struct CutLines<R> {
+    file: R,
+    /// Length of the line so far, in bytes.
+    length: usize,
+    has_cut: bool,
+}
+
+impl<R: Read> Read for CutLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.file.read(buffer)?;
+            let kept = self.keep(&mut buffer[..count]);
+            // Nothing is the end of the file, and not a piece of a line that is left out.
+            if kept > 0 || count == 0 {
+                return Ok(kept);
+            }
+        }
+    }
+}
+
+impl<R> CutLines<R> {
+    /// Takes out of the next piece what is too much of its lines, and returns the length of what is left.
+    fn keep(&mut self, piece: &mut [u8]) -> usize {
+        if self.length.saturating_add(piece.len()) <= MAX_SEARCHED {
+            let last_end = piece.iter().rposition(|byte| *byte == b'\n');
+            self.length = last_end.map_or(self.length + piece.len(), |at| piece.len() - at - 1);
+            return piece.len();
+        }
+        let (mut kept, mut at) = (0, 0);
+        while at < piece.len() {
+            let end = piece[at..].iter().position(|byte| *byte == b'\n');
+            let length = end.unwrap_or(piece.len() - at);
+            let searched = length.min(MAX_SEARCHED.saturating_sub(self.length));
+            self.has_cut |= searched < length;
+            self.length = self.length.saturating_add(length);
+            piece.copy_within(at..at + searched, kept);
+            kept += searched;
+            at += length;
+            if end.is_some() {
+                piece[kept] = b'\n';
+                (kept, at, self.length) = (kept + 1, at + 1, 0);
+            }
+        }
+        kept
     }
 }
 

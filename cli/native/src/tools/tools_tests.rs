@@ -137,9 +137,7 @@ fn grep_shows_what_the_other_runtime_shows() {
         tree.shown(Look::Grep, &json!({"pattern": "two", "path": "a/one.rs"})),
         "Found 1 matches\na/one.rs:\n  Line 2: fn one() { two() }"
     );
-    for none in [json!({"pattern": "absent"}), json!({"pattern": "x", "path": "nowhere"})] {
-        assert_eq!(tree.shown(Look::Grep, &none), "No files found");
-    }
+    assert_eq!(tree.shown(Look::Grep, &json!({"pattern": "absent"})), "No files found");
     assert!(tree.run(Look::Grep, &json!({"pattern": "fn", "path": ".git"})).is_err());
     assert!(tree.run(Look::Grep, &json!({"pattern": "fn", "include": "{"})).is_err());
     assert!(
@@ -205,7 +203,6 @@ fn glob_lists_by_name() {
         ("*.rs", "src/deep", "src/deep/b.rs"),
         ("*.py", ".", "No files found"),
         ("*.env", ".", "No files found"),
-        ("*", "nowhere", "No files found"),
     ] {
         assert_eq!(
             tree.shown(Look::Glob, &json!({"pattern": pattern, "path": path})),
@@ -215,6 +212,66 @@ fn glob_lists_by_name() {
     }
     assert!(tree.run(Look::Glob, &json!({"pattern": "*", "path": "c.rs"})).is_err());
     assert!(tree.run(Look::Glob, &json!({"pattern": "*", "path": ".."})).is_err());
+}
+
+#[test]
+fn a_search_where_nothing_is_says_so() {
+    let tree = tree();
+    tree.write("src/a.rs", "x");
+    std::os::unix::fs::symlink("src", tree.root.join("link")).expect("a link");
+    for look in [Look::Grep, Look::Glob] {
+        for (path, told) in [
+            (
+                "nowhere",
+                "There is no file or directory nowhere in the checkout. Nothing was searched.",
+            ),
+            (
+                "src/b.rs",
+                "There is no file or directory src/b.rs in the checkout. Nothing was searched.",
+            ),
+            ("link", "links are not followed"),
+            ("link/a.rs", "links are not followed"),
+            ("a\0b", "There is no file or directory a\\0b in the checkout"),
+        ] {
+            let error = tree.run(look, &json!({"pattern": "x", "path": path}));
+            let error = error.expect_err("nothing is there");
+            assert!(error.contains(told), "{look:?} {path:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn grep_goes_on_behind_a_line_that_is_too_long() {
+    let tree = tree();
+    let long = "y".repeat(20 << 20);
+    tree.write(
+        "a.json",
+        format!("needle 1\nneedle 2{long}needle\nneedle 3\n{long}\n{long}needle"),
+    );
+    tree.write("b.json", "needle\n");
+    let found = tree.shown(Look::Grep, &json!({"pattern": "needle"}));
+    assert!(
+        found.starts_with("Found 4 matches\na.json:\n  Line 1: needle 1\n  Line 2: needle 2yyy"),
+        "{}",
+        &found[..100]
+    );
+    assert!(
+        found.contains("\n  Line 3: needle 3\n\nb.json:\n  Line 1: needle"),
+        "{}",
+        found.len()
+    );
+    let note = "(Searched in part only:\na.json: a line was too long, and its rest was not searched)";
+    assert!(found.ends_with(note), "{}", &found[found.len() - 200..]);
+    let found = tree.shown(Look::Grep, &json!({"pattern": "absent", "path": "a.json"}));
+    assert_eq!(found, format!("No files found\n\n{note}"));
+    // A line of exactly the limit is searched whole.
+    tree.write("c.json", format!("{}needle\n", "y".repeat((8 << 20) - 6)));
+    let found = tree.shown(Look::Grep, &json!({"pattern": "needle", "path": "c.json"}));
+    assert!(
+        found.starts_with("Found 1 matches") && !found.contains("in part"),
+        "{}",
+        found.len()
+    );
 }
 
 struct NoCoordinator;

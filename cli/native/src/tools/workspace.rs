@@ -103,6 +103,16 @@ impl Workspace {
         }
     }
 
+    /// The text for a place where nothing is that tools can look at. An empty result would say that a name is used nowhere.
+    pub(super) fn missing(&self, place: &Place) -> String {
+        let path = place.path().as_str().replace('\0', "\\0");
+        let why = match self.kind(place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "",
+            _ => " that can be looked at (links are not followed)",
+        };
+        format!("There is no file or directory {path} in the checkout{why}. Nothing was searched.")
+    }
+
     /// Opens a file. Links, pipes and devices are none.
     pub(super) fn file(&self, place: &Place) -> io::Result<File> {
         if self.kind(place)? != Kind::File {

@@ -1,7 +1,5 @@
 //! Anthropic Messages.
 
-use std::collections::BTreeMap;
-
 use conclave_gateway::Wire;
 use serde_json::{Map, Value, json};
 
@@ -97,33 +95,61 @@ fn written(block: &Block, provider: &str) -> Option<Value> {
 /// Puts the blocks of an answer together.
 pub(super) struct Blocks {
     provider: String,
-    parts: BTreeMap<u64, Open>,
+    /// In the order of their beginnings.
+    parts: Vec<Open>,
     finish: Finish,
 }
 
 /// A block as it grows.
+#[derive(Default)]
 struct Open {
+    index: u64,
     raw: Map<String, Value>,
     arguments: String,
+    started: bool,
     stopped: bool,
+}
+
+impl Open {
+    /// Returns whether a piece of this kind can be of this block.
+    fn takes(&self, kind: &str) -> bool {
+        self.raw.get("type").is_none_or(|own| own == kind)
+    }
 }
 
 impl Blocks {
     pub(super) fn of(provider: &str) -> Self {
         Self {
             provider: provider.to_owned(),
-            parts: BTreeMap::new(),
+            parts: Vec::new(),
             finish: Finish::Stop,
+        }
+    }
+
+    /// The latest block at this index, if it is the one that is meant, or a new one: some endpoints give all blocks the same
+    /// index.
+    fn part(&mut self, index: u64, is_it: impl Fn(&Open) -> bool) -> &mut Open {
+        let known = self.parts.iter().rposition(|open| open.index == index);
+        match known.filter(|known| is_it(&self.parts[*known])) {
+            Some(known) => &mut self.parts[known],
+            None => {
+                self.parts.push(Open {
+                    index,
+                    ..Open::default()
+                });
+                let last = self.parts.len() - 1;
+                &mut self.parts[last]
+            }
         }
     }
 
     fn grow(&mut self, index: u64, change: &Value, delta: &mut Delta) {
         // A piece of a block that was never opened says what kind it is by itself.
-        let open = self.parts.entry(index).or_insert_with(|| Open {
-            raw: Map::new(),
-            arguments: String::new(),
-            stopped: false,
-        });
+        let open = match change["type"].as_str() {
+            Some("text_delta") => self.part(index, |open| open.takes("text")),
+            Some("thinking_delta") => self.part(index, |open| open.takes("thinking")),
+            _ => self.part(index, |_| true),
+        };
         let text = |name: &str| change[name].as_str().unwrap_or_default();
         match change["type"].as_str() {
             Some("text_delta") => {
@@ -152,11 +178,17 @@ impl Assembler for Blocks {
         match data["type"].as_str() {
             Some("content_block_start") => {
                 let started = data["content_block"].as_object().cloned().unwrap_or_default();
-                let open = self.parts.entry(index).or_insert_with(|| Open {
-                    raw: Map::new(),
-                    arguments: String::new(),
-                    stopped: false,
+                let id = started.get("id").cloned();
+                let kind = started
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned();
+                let open = self.part(index, |open| {
+                    let is_the_same = id.is_some() && open.raw.get("id") == id.as_ref();
+                    !open.stopped && (is_the_same || (!open.started && open.takes(&kind)))
                 });
+                open.started = true;
                 // Where a piece of it came first, what it says of itself goes below that.
                 for (name, value) in started {
                     open.raw.entry(name).or_insert(value);
@@ -164,7 +196,7 @@ impl Assembler for Blocks {
             }
             Some("content_block_delta") => self.grow(index, &data["delta"], delta),
             Some("content_block_stop") => {
-                if let Some(open) = self.parts.get_mut(&index) {
+                if let Some(open) = self.parts.iter_mut().rfind(|open| open.index == index && !open.stopped) {
                     open.stopped = true;
                 }
             }
@@ -183,11 +215,14 @@ impl Assembler for Blocks {
     fn finish(self: Box<Self>) -> (Vec<Block>, Finish) {
         let reached_limit = self.finish == Finish::Length;
         let provider = self.provider;
-        let blocks = self.parts.into_iter().filter_map(|(index, open)| {
+        let mut parts = self.parts;
+        parts.sort_by_key(|open| open.index);
+        let blocks = (0..).zip(parts).filter_map(|(number, open)| {
             let Open {
                 raw,
                 arguments,
                 stopped,
+                ..
             } = open;
             let text = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default();
             match text("type") {
@@ -204,7 +239,7 @@ impl Assembler for Blocks {
                         _ => arguments,
                     };
                     Some(Block::Call(ToolCall::new(
-                        call_id(text("id"), index),
+                        call_id(text("id"), number),
                         text("name").to_owned(),
                         &arguments,
                     )))

@@ -1,9 +1,7 @@
 //! `OpenAI` Chat Completions.
 
-use std::collections::BTreeMap;
-
 use conclave_gateway::Wire;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Assembler, Delta, Request, Side, arguments_text, call_id, finish_of, own_thought, set};
 use crate::history::{Block, Finish, Thought, ToolCall};
@@ -87,12 +85,14 @@ pub(super) struct Message {
     provider: String,
     text: String,
     thought: String,
-    calls: BTreeMap<u64, Call>,
+    /// In the order of their beginnings.
+    calls: Vec<Call>,
     finish: Finish,
 }
 
 #[derive(Default)]
 struct Call {
+    index: u64,
     id: String,
     name: String,
     arguments: String,
@@ -104,7 +104,7 @@ impl Message {
             provider: provider.to_owned(),
             text: String::new(),
             thought: String::new(),
-            calls: BTreeMap::new(),
+            calls: Vec::new(),
             finish: Finish::Stop,
         }
     }
@@ -123,7 +123,7 @@ impl Message {
         }
         let calls = piece["tool_calls"].as_array().into_iter().flatten();
         for (at, piece) in (0..).zip(calls) {
-            let call = self.calls.entry(piece["index"].as_u64().unwrap_or(at)).or_default();
+            let call = self.call_of(piece, at);
             for (place, value) in [
                 (&mut call.id, &piece["id"]),
                 (&mut call.name, &piece["function"]["name"]),
@@ -137,6 +137,42 @@ impl Message {
             call.arguments.push_str(arguments);
             delta.arguments += arguments.len();
         }
+    }
+
+    /// The call that a piece belongs to, which may be a new one: some providers give all calls the same index, or none.
+    fn call_of(&mut self, piece: &Value, at: u64) -> &mut Call {
+        let (given, id) = (piece["index"].as_u64(), piece["id"].as_str().unwrap_or_default());
+        let index = given.unwrap_or(at);
+        let is_named = |call: &Call| !id.is_empty() && call.id == id && given.is_none_or(|index| index == call.index);
+        let known = self.calls.iter().rposition(is_named);
+        let known = known.or_else(|| self.calls.iter().rposition(|call| call.index == index));
+        match known.filter(|known| !self.calls[*known].is_followed_by(piece)) {
+            Some(known) => &mut self.calls[known],
+            None => {
+                self.calls.push(Call {
+                    index,
+                    ..Call::default()
+                });
+                let last = self.calls.len() - 1;
+                &mut self.calls[last]
+            }
+        }
+    }
+}
+
+impl Call {
+    /// Returns whether a piece at the same index begins another call. It names a tool, and has another id, or arguments although
+    /// those of this call are whole. Another id alone says nothing: some providers give each piece one of its own.
+    fn is_followed_by(&self, piece: &Value) -> bool {
+        let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
+        let (id, arguments) = (text(&piece["id"]), text(&piece["function"]["arguments"]));
+        let has_another_id = !id.is_empty() && !self.id.is_empty() && id != self.id;
+        let is_whole = || {
+            // Most pieces of a call do not end it.
+            self.arguments.trim_end().ends_with('}')
+                && serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+        };
+        !text(&piece["function"]["name"]).is_empty() && (has_another_id || (!arguments.is_empty() && is_whole()))
     }
 }
 
@@ -168,12 +204,11 @@ impl Assembler for Message {
             blocks.push(Block::Text(self.text));
         }
         if self.finish != Finish::Length {
-            let calls = self.calls.into_iter();
-            blocks.extend(
-                calls.map(|(index, call)| {
-                    Block::Call(ToolCall::new(call_id(&call.id, index), call.name, &call.arguments))
-                }),
-            );
+            let mut calls = self.calls;
+            calls.sort_by_key(|call| call.index);
+            blocks.extend((0..).zip(calls).map(|(number, call)| {
+                Block::Call(ToolCall::new(call_id(&call.id, number), call.name, &call.arguments))
+            }));
         }
         let finish = finish_of(self.finish, &blocks);
         (blocks, finish)

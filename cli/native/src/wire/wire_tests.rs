@@ -135,6 +135,199 @@ fn calls_of_chat_come_in_pieces_with_and_without_their_names() {
     assert_eq!(assembled(Wire::OpenAiChat, &events), (expected, Finish::ToolCalls));
 }
 
+/// The events of a message and a call of the Responses format, with their ids and places as they are given.
+fn message_and_call(ids: [&str; 2], places: [Option<u64>; 2]) -> Vec<Value> {
+    let event = |at: usize, mut event: Value| {
+        if let Some(place) = places[at] {
+            event["output_index"] = json!(place);
+        }
+        event
+    };
+    let item = |at: usize, mut item: Value| {
+        if !ids[at].is_empty() {
+            item["id"] = json!(ids[at]);
+        }
+        item
+    };
+    let piece = |at: usize, kind: &str, text: &str| {
+        let id = Some(ids[at]).filter(|id| !id.is_empty());
+        event(at, json!({"type": kind, "item_id": id, "delta": text}))
+    };
+    let message = |text: &str| {
+        item(
+            0,
+            json!({"type": "message", "content": [{"type": "output_text", "text": text}]}),
+        )
+    };
+    let call = |arguments: &str| {
+        item(
+            1,
+            json!({"type": "function_call", "call_id": "c", "name": "read", "arguments": arguments}),
+        )
+    };
+    let added = |at: usize, item: Value| event(at, json!({"type": "response.output_item.added", "item": item}));
+    let done = |at: usize, item: Value| event(at, json!({"type": "response.output_item.done", "item": item}));
+    vec![
+        added(0, message("")),
+        piece(0, "response.output_text.delta", "A critical "),
+        piece(0, "response.output_text.delta", "finding."),
+        done(0, message("A critical finding.")),
+        added(1, call("")),
+        piece(1, "response.function_call_arguments.delta", "{}"),
+        done(1, call("{}")),
+        json!({"type": "response.completed", "response": {"output": [message("A critical finding."), call("{}")]}}),
+    ]
+}
+
+#[test]
+fn an_item_never_takes_the_place_of_another_one() {
+    let whole = (
+        vec![Block::Text("A critical finding.".to_owned()), call("c", "{}")],
+        Finish::ToolCalls,
+    );
+    for (ids, places) in [
+        (["m", "f"], [Some(0), Some(1)]),
+        (["m", "f"], [Some(0), Some(0)]),
+        (["m", "f"], [None, None]),
+        (["", ""], [Some(0), Some(0)]),
+        (["", ""], [None, None]),
+        (["same", "same"], [Some(0), Some(0)]),
+        (["same", "same"], [Some(0), Some(1)]),
+    ] {
+        let events = message_and_call(ids, places);
+        assert_eq!(assembled(Wire::OpenAiResponses, &events), whole, "{ids:?} {places:?}");
+        // Each of the events that repeat it is enough, and so are the pieces with the end of the call.
+        for kept in [
+            &["response.output_item.done"][..],
+            &["response.completed"],
+            &[
+                "response.output_item.added",
+                "response.output_text.delta",
+                "response.output_item.done",
+            ],
+        ] {
+            let some: Vec<Value> = events
+                .iter()
+                .filter(|event| kept.contains(&event["type"].as_str().unwrap_or_default()))
+                .cloned()
+                .collect();
+            assert_eq!(
+                assembled(Wire::OpenAiResponses, &some),
+                whole,
+                "{ids:?} {places:?} {kept:?}"
+            );
+        }
+    }
+    // Two items at once, at the same place.
+    let mut events = message_and_call(["m", "f"], [Some(0), Some(0)]);
+    let call_added = events.remove(4);
+    events.insert(1, call_added);
+    let half_of_it = events.remove(5);
+    events.insert(2, half_of_it);
+    assert_eq!(assembled(Wire::OpenAiResponses, &events), whole);
+}
+
+#[test]
+fn an_item_may_have_another_id_in_each_of_its_events() {
+    let mut events = message_and_call(["m", "f"], [Some(0), Some(1)]);
+    for (number, event) in events.iter_mut().enumerate() {
+        for place in ["/item_id", "/item/id", "/response/output/0/id", "/response/output/1/id"] {
+            if let Some(id) = event.pointer_mut(place) {
+                *id = json!(format!("id_{number}"));
+            }
+        }
+    }
+    let whole = vec![Block::Text("A critical finding.".to_owned()), call("c", "{}")];
+    assert_eq!(assembled(Wire::OpenAiResponses, &events), (whole, Finish::ToolCalls));
+}
+
+#[test]
+fn text_that_was_not_streamed_is_added() {
+    let delta = json!({"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "delta": "One. "});
+    let message =
+        |id: &str, text: &str| json!({"id": id, "type": "message", "content": [{"type": "output_text", "text": text}]});
+    let done = json!({"type": "response.output_item.done", "output_index": 0, "item": message("m", "One. Two.")});
+    let output = [message("m", "One. Two."), message("n", "Three.")];
+    let completed = json!({"type": "response.completed", "response": {"output": output}});
+    let (blocks, _) = assembled(Wire::OpenAiResponses, &[delta, done, completed]);
+    let texts = ["One. Two.", "Three."].map(|text| Block::Text(text.to_owned()));
+    assert_eq!(blocks, texts);
+}
+
+#[test]
+fn calls_and_texts_of_the_same_index_stay_apart() {
+    let piece = |calls: Value| json!({"choices": [{"delta": {"tool_calls": calls}}]});
+    let named = |index: Value, id: &str, arguments: &str| {
+        piece(json!([{"index": index, "id": id, "function": {"name": "read", "arguments": arguments}}]))
+    };
+    let more = |index: Value, arguments: &str| piece(json!([{"index": index, "function": {"arguments": arguments}}]));
+    let expected = vec![call("a", "{\"filePath\":\"x\"}"), call("b", "{\"filePath\":\"y\"}")];
+    for index in [json!(0), Value::Null] {
+        let at = || index.clone();
+        for events in [
+            vec![
+                named(at(), "a", "{\"filePath\":\"x\"}"),
+                named(at(), "b", "{\"filePath\":\"y\"}"),
+            ],
+            vec![
+                named(at(), "a", ""),
+                more(at(), "{\"filePath\":"),
+                more(at(), "\"x\"}"),
+                named(at(), "b", ""),
+                more(at(), "{\"filePath\":\"y\"}"),
+            ],
+            // Id and name with every piece.
+            vec![
+                named(at(), "a", "{\"filePath\":"),
+                named(at(), "a", "\"x\"}"),
+                named(at(), "b", "{\"filePath\":\"y\"}"),
+            ],
+        ] {
+            assert_eq!(assembled(Wire::OpenAiChat, &events).0, expected, "{events:?}");
+        }
+        let nameless = [named(at(), "", "{}"), named(at(), "", "{\"filePath\":\"y\"}")];
+        let blocks = assembled(Wire::OpenAiChat, &nameless).0;
+        assert_eq!(blocks, [call("call_0", "{}"), call("call_1", "{\"filePath\":\"y\"}")]);
+        // An id of its own for each piece.
+        let odd = piece(json!([{"index": at(), "id": "z", "function": {"arguments": "\"x\"}"}}]));
+        let blocks = assembled(Wire::OpenAiChat, &[named(at(), "a", "{\"filePath\":"), odd]).0;
+        let Some(Block::Call(one)) = blocks.first() else {
+            panic!("{blocks:?}");
+        };
+        assert_eq!((one.input(), blocks.len()), (expected_input(), 1));
+    }
+
+    let tool = |id: &str| start(0, &json!({"type": "tool_use", "id": id, "name": "read", "input": {}}));
+    let arguments = |text: &str| delta(0, &json!({"type": "input_json_delta", "partial_json": text}));
+    let text = |text: &str| delta(0, &json!({"type": "text_delta", "text": text}));
+    let events = [
+        start(0, &json!({"type": "text", "text": ""})),
+        text("A critical finding."),
+        stop(0),
+        start(0, &json!({"type": "text", "text": ""})),
+        text("Another one."),
+        stop(0),
+        tool("a"),
+        arguments("{\"filePath\":\"x\"}"),
+        stop(0),
+        tool("b"),
+        arguments("{\"filePath\":\"y\"}"),
+        stop(0),
+        text("Behind it."),
+        ended("tool_use"),
+    ];
+    let mut all = ["A critical finding.", "Another one."]
+        .map(|text| Block::Text(text.to_owned()))
+        .to_vec();
+    all.extend(expected);
+    all.push(Block::Text("Behind it.".to_owned()));
+    assert_eq!(assembled(Wire::Anthropic, &events), (all, Finish::ToolCalls));
+}
+
+fn expected_input() -> serde_json::Map<String, Value> {
+    json!({"filePath": "x"}).as_object().cloned().unwrap_or_default()
+}
+
 #[test]
 fn a_call_without_calls_is_an_end() {
     assert_eq!(
