@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::path_globs::PathGlobs;
+use crate::project::ProjectPatterns;
 
 /// Returns whether `presented` is one of the comma-separated `accepted` tokens.
 ///
@@ -44,7 +44,7 @@ pub struct Grant {
     /// The holder's name; empty for a token without one.
     pub name: String,
     /// `None` for a token that is good for all projects.
-    projects: Option<PathGlobs>,
+    projects: Option<ProjectPatterns>,
 }
 
 impl Grant {
@@ -75,7 +75,7 @@ pub fn grant(presented: &str, accepted: &str) -> Option<Grant> {
         name: name.to_owned(),
         projects: projects.map(|projects| {
             let patterns: Vec<&str> = projects.split('|').map(str::trim).collect();
-            PathGlobs::of_projects(&patterns).unwrap_or_default()
+            ProjectPatterns::new(&patterns).unwrap_or_default()
         }),
     })
 }
@@ -121,10 +121,15 @@ mod tests {
 
     #[test]
     fn a_token_may_be_bound_to_projects() {
-        let accepted = "one, ada:two, grace:three:group/*|tools/lint, :four:other, x:five:, y:six:a{, one:one, z:seven, :seven:group";
+        let accepted = "one, :all:**, hub:octo:github.com:octo/**, ada:two, grace:three:group/*|tools/lint, :four:other, x:five:, y:six:a{, one:one, z:seven, :seven:group";
         let of = |token: &str, project: &str| grant(token, accepted).map(|grant| grant.allows(project));
         assert_eq!(of("one", "any/project"), Some(true));
         assert_eq!(of("two", "any/project"), Some(true));
+        // A pattern without a host is for projects of GitLab, as in the list of jobs' tokens.
+        assert_eq!(of("all", "octo/shop"), Some(true));
+        assert_eq!(of("all", "github.com:octo/shop"), Some(false));
+        assert_eq!(of("octo", "github.com:octo/shop"), Some(true));
+        assert_eq!(of("octo", "octo/shop"), Some(false));
         for (project, allowed) in [
             ("group/app", true),
             ("Group/App", true),
