@@ -42,7 +42,7 @@ pub(crate) fn misplaced_projects(secret: &str, places: &[usize]) -> Problem {
         "not-configured",
         "Not configured",
         format!(
-            "The secret `{secret}` has projects in the place of a token, in entry {}, which therefore lets nobody in. Write such an entry as \
+            "The secret `{secret}` has projects in the place of a token, in entry {}, which is therefore not valid. Write such an entry as \
              `NAME:TOKEN:PROJECTS`, or `:TOKEN:PROJECTS` without a name.",
             places.join(", ")
         ),
