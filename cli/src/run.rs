@@ -151,7 +151,8 @@ impl Run<'_> {
             .record_in(directory.path())
             .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
         let limits = &prepared.config.limits;
-        let planned = telemetry::run_planned(&prepared.job, &prepared.plan, limits.run_seconds);
+        let limit_seconds = effective_limit(limits.run_seconds, context.env.time_left());
+        let planned = telemetry::run_planned(&prepared.job, &prepared.plan, limit_seconds);
         self.observers.sink().record(EventBody::RunStarted(planned));
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
@@ -288,6 +289,11 @@ fn log_marks(env: &Environment) -> Option<output::LogMarks> {
     }
 }
 
+/// The seconds after which a run that has reported no end is lost: its limit, or the job's time where that is shorter.
+fn effective_limit(run_seconds: u64, left: Option<Duration>) -> u64 {
+    left.map_or(run_seconds, |left| run_seconds.min(left.as_secs()))
+}
+
 /// A warning about a run's limit that was set and cannot take effect, because the job's time is shorter.
 fn cut_short_by_job(env: &Environment, run_seconds: u64) -> Option<String> {
     let left = env.time_left()?;
@@ -298,4 +304,16 @@ fn cut_short_by_job(env: &Environment, run_seconds: u64) -> Option<String> {
             left.as_secs()
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_expected_to_end_within_the_shorter_of_its_limit_and_the_jobs_time() {
+        for (left, expected) in [(None, 28_800), (Some(2669), 2669), (Some(90_000), 28_800), (Some(0), 0)] {
+            assert_eq!(effective_limit(28_800, left.map(Duration::from_secs)), expected, "{left:?}");
+        }
+    }
 }

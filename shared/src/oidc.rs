@@ -15,8 +15,8 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 
 use crate::{
-    path_globs::{BadGlob, PathGlobs},
-    project,
+    path_globs::BadGlob,
+    project::{self, ProjectPatterns, split_host},
 };
 
 /// The only algorithm, which is GitLab's and GitHub's.
@@ -44,7 +44,7 @@ pub struct OidcPolicy {
     pub audience: String,
     /// The host of GitHub whose repositories the tokens name; none of a GitLab, whose projects have their bare paths.
     host: Option<String>,
-    projects: PathGlobs,
+    projects: ProjectPatterns,
 }
 
 impl OidcPolicy {
@@ -53,7 +53,9 @@ impl OidcPolicy {
     /// The error completes "jobs' tokens cannot be checked: …".
     pub fn of_issuers(issuers: &str, audience: &str, projects: &str) -> Result<Vec<Self>, String> {
         let mut policies: Vec<Self> = Vec::new();
-        let mut patterns: Vec<(Option<String>, &str)> = entries(projects).map(namespaced).collect();
+        let mut patterns: Vec<(Option<String>, &str)> = entries(projects)
+            .map(|pattern| (split_host(pattern).0, pattern))
+            .collect();
         for issuer in entries(issuers) {
             let issuer = issuer.trim_end_matches('/');
             let host = github_host(issuer);
@@ -66,12 +68,13 @@ impl OidcPolicy {
                 .extract_if(.., |(named, _)| *named == host)
                 .map(|(_, pattern)| pattern)
                 .collect();
-            let is_open = |pattern: &&&str| {
-                let owner = pattern.trim_start_matches('/').split('/').next().unwrap_or_default();
+            let is_open = |path: &&str| {
+                let owner = path.trim_start_matches('/').split('/').next().unwrap_or_default();
                 owner.contains(['*', '?', '[', '{'])
             };
             if let Some(open) = own
                 .iter()
+                .map(|pattern| split_host(pattern).1)
                 .find(is_open)
                 .filter(|_| host.as_deref() == Some(PUBLIC_GITHUB))
             {
@@ -83,11 +86,12 @@ impl OidcPolicy {
                 issuer: issuer.to_owned(),
                 audience: audience.to_owned(),
                 host,
-                projects: PathGlobs::of_projects(&own).map_err(|bad| bad_patterns(&bad))?,
+                projects: ProjectPatterns::new(&own).map_err(|bad| bad_patterns(&bad))?,
             });
         }
         match patterns.first() {
             Some((host, pattern)) => {
+                let pattern = split_host(pattern).1;
                 let named = host
                     .as_ref()
                     .map_or_else(|| "a GitLab".to_owned(), |host| format!("{host}:"));
@@ -119,13 +123,13 @@ impl OidcPolicy {
             Some(host) => {
                 let repository = claims.repository.as_deref().ok_or(OidcError::Malformed)?;
                 let (owner, name) = repository.split_once('/').ok_or(OidcError::Malformed)?;
+                let is_match = |repository: &str| self.projects.is_match(&github_project(host, repository));
                 // Names can be taken over when an account gives its name up, its number cannot.
                 let numbered = claims
                     .repository_owner_id
                     .as_ref()
                     .map(|id| format!("{owner}@{id}/{name}"));
-                let is_listed =
-                    self.projects.is_match(repository) || numbered.is_some_and(|name| self.projects.is_match(&name));
+                let is_listed = is_match(repository) || numbered.is_some_and(|name| is_match(&name));
                 let name = project::identity(github_project(host, repository));
                 (name, is_listed && !repository.contains('@'))
             }
@@ -142,14 +146,6 @@ impl OidcPolicy {
 /// The entries of a list with commas between them.
 fn entries(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|entry| !entry.is_empty())
-}
-
-/// A pattern of projects, and the host before it if it has one.
-fn namespaced(pattern: &str) -> (Option<String>, &str) {
-    match pattern.split_once(':') {
-        Some((host, pattern)) => (Some(host.trim().to_ascii_lowercase()), pattern.trim()),
-        None => (None, pattern),
-    }
 }
 
 /// The host of the repositories that an issuer's tokens name, if it is one of GitHub Actions. An enterprise may have an address

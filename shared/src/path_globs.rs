@@ -39,7 +39,7 @@ impl PathGlobs {
 
     /// Patterns over the paths of projects: case does not count, and every pattern starts at the root, also one without a
     /// slash. `platform` is the group of that name with everything in it, and never `somebody/platform`.
-    pub fn of_projects<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Vec<BadGlob>> {
+    pub(crate) fn of_projects<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Vec<BadGlob>> {
         Self::build(patterns, true, true)
     }
 

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::path_globs::PathGlobs;
+use crate::project::ProjectPatterns;
 
 /// Returns whether `presented` is one of the comma-separated `accepted` tokens.
 ///
@@ -44,7 +44,7 @@ pub struct Grant {
     /// The holder's name; empty for a token without one.
     pub name: String,
     /// `None` for a token that is good for all projects.
-    projects: Option<PathGlobs>,
+    projects: Option<ProjectPatterns>,
 }
 
 impl Grant {
@@ -56,15 +56,15 @@ impl Grant {
 
 /// The grant of `presented`, if it is one of the comma-separated `accepted` tokens. An entry is `token`, `name:token`, or
 /// `name:token:projects`; the name may be empty. Patterns of projects stand between `|`, as in `group/*|tools/lint`; a list
-/// that is empty or that cannot be read is good for no project. Compared like [`is_accepted`].
+/// that is empty or that cannot be read is good for no project, and so is an entry that is [`misplaced`]. Compared like [`is_accepted`].
 pub fn grant(presented: &str, accepted: &str) -> Option<Grant> {
     let presented = Sha256::digest(presented.as_bytes());
     let mut granted: Option<(&str, Option<&str>)> = None;
     for (name, rest) in entries(accepted) {
-        let (token, projects) = match rest.split_once(':') {
-            Some((token, projects)) => (token.trim(), Some(projects.trim())),
-            None => (rest, None),
-        };
+        let (token, projects) = bound(rest);
+        if is_misplaced(name, token, projects) {
+            continue;
+        }
         let same: bool = presented.ct_eq(&Sha256::digest(token.as_bytes())).into();
         // A token that stands there twice is bound if one of its entries is.
         if same && !token.is_empty() && granted.is_none_or(|(_, bound)| bound.is_none()) {
@@ -75,9 +75,45 @@ pub fn grant(presented: &str, accepted: &str) -> Option<Grant> {
         name: name.to_owned(),
         projects: projects.map(|projects| {
             let patterns: Vec<&str> = projects.split('|').map(str::trim).collect();
-            PathGlobs::of_projects(&patterns).unwrap_or_default()
+            ProjectPatterns::new(&patterns).unwrap_or_default()
         }),
     })
+}
+
+/// The token of an entry, and the projects behind it.
+fn bound(rest: &str) -> (&str, Option<&str>) {
+    match rest.split_once(':') {
+        Some((token, projects)) => (token.trim(), Some(projects.trim())),
+        None => (rest, None),
+    }
+}
+
+/// The places, from 1, of the entries of a list for [`grant`] that grant nothing, because projects stand in the place of their token.
+/// With its name forgotten, `name:token:projects` makes the projects a token, which everybody can guess.
+pub fn misplaced(accepted: &str) -> Vec<usize> {
+    let places = accepted.split(',').enumerate().filter(|(_, entry)| {
+        entries(entry).any(|(name, rest)| {
+            let (token, projects) = bound(rest);
+            is_misplaced(name, token, projects)
+        })
+    });
+    places.map(|(index, _)| index + 1).collect()
+}
+
+/// Returns whether the token of an entry is a pattern of projects rather than a secret, or a word behind a secret that stands in the
+/// place of the name.
+fn is_misplaced(name: &str, token: &str, projects: Option<&str>) -> bool {
+    /// Secrets of this length are not words that a person writes.
+    const LONG: usize = 24;
+    let has = |text: &str, of: fn(&char) -> bool| text.chars().any(|character| of(&character));
+    let is_random = |text: &str| {
+        text.len() >= LONG && has(text, char::is_ascii_digit) && text.chars().any(char::is_alphabetic)
+    };
+    // In Base64 there are slashes, too, between letters of both cases.
+    let is_base64 = |text: &str| is_random(text) && has(text, char::is_ascii_uppercase) && has(text, char::is_ascii_lowercase);
+    token.contains(['*', '|'])
+        || (token.contains('/') && !is_base64(token))
+        || (projects.is_none() && is_random(name) && token.len() < LONG)
 }
 
 /// What stands for a token where it is counted: a hash, so that the token itself is stored nowhere.
@@ -121,10 +157,15 @@ mod tests {
 
     #[test]
     fn a_token_may_be_bound_to_projects() {
-        let accepted = "one, ada:two, grace:three:group/*|tools/lint, :four:other, x:five:, y:six:a{, one:one, z:seven, :seven:group";
+        let accepted = "one, :all:**, hub:octo:github.com:octo/**, ada:two, grace:three:group/*|tools/lint, :four:other, x:five:, y:six:a{, one:one, z:seven, :seven:group";
         let of = |token: &str, project: &str| grant(token, accepted).map(|grant| grant.allows(project));
         assert_eq!(of("one", "any/project"), Some(true));
         assert_eq!(of("two", "any/project"), Some(true));
+        // A pattern without a host is for projects of GitLab, as in the list of jobs' tokens.
+        assert_eq!(of("all", "octo/shop"), Some(true));
+        assert_eq!(of("all", "github.com:octo/shop"), Some(false));
+        assert_eq!(of("octo", "github.com:octo/shop"), Some(true));
+        assert_eq!(of("octo", "octo/shop"), Some(false));
         for (project, allowed) in [
             ("group/app", true),
             ("Group/App", true),
@@ -158,6 +199,25 @@ mod tests {
         );
         // Where nothing is bound to projects, an entry with projects is no token at all.
         assert_eq!(holder("three", accepted), None);
+    }
+
+    #[test]
+    fn projects_in_the_place_of_a_token_grant_nothing() {
+        const SECRET: &str = "3f9c1d0a7be24c5f8a6d";
+        const LONG: &str = "3f9c1d0a7be24c5f8a6d11223344aabb";
+        const BASE64: &str = "Zm9v/YmFyQmF6MTIzNDU2Nzg5MGFiY2Q=";
+        let forgotten = format!("{SECRET}:platform/**");
+        let accepted = format!("good:one, {forgotten}, platform/*, {LONG}:platform, :a|b, ci:{BASE64}, tools/lint,");
+        assert_eq!(misplaced(&accepted), [2, 3, 4, 5, 7]);
+        for pattern in ["platform/**", "platform/*", "platform", "a|b", "tools/lint", SECRET, LONG] {
+            assert!(grant(pattern, &accepted).is_none(), "{pattern}");
+        }
+        for token in ["one", BASE64] {
+            assert!(grant(token, &accepted).is_some(), "{token}");
+        }
+        for good in ["", "t", "ci:t", &format!("ci:{SECRET}:platform/**|tools/lint"), &format!(":{LONG}:**"), LONG] {
+            assert_eq!(misplaced(good), Vec::<usize>::new(), "{good}");
+        }
     }
 
     #[test]

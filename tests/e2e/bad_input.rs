@@ -155,8 +155,17 @@ async fn half_configured_services_and_bad_values() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    // An address that is none is as a service that does not answer; a command that is for the service refuses it.
+    let plan = Conclave::new(repository.path(), &["plan", "main..feature"])
+        .env("CONCLAVE_CONFIG_URL", "config.example.org")
+        .env("CONCLAVE_TRACKER_URL", "tracker.example.org")
+        .run()
+        .await
+        .expect_code(0);
+    let said = plan.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("CONCLAVE_CONFIG_URL is not an address"), "{said}");
     let text = says(
-        local(&repository, &["main"]).env("CONCLAVE_CONFIG_URL", "config.example.org"),
+        Conclave::new(repository.path(), &["config", "show"]).env("CONCLAVE_CONFIG_URL", "config.example.org"),
         2,
     )
     .await;

@@ -192,7 +192,7 @@ test('versions of the future: what is known is read, what is not is ignored or n
 
 test('SQL and HTML in every text are stored as text', async () => {
   // A path of a project has no `..`: such a batch is refused, and that is another test's.
-  const projectOf = (text) => `hostile ${text.replaceAll('..', '.')}`.replaceAll('/./', '/x/');
+  const projectOf = (text) => `hostile ${text.replaceAll('..', '.').replaceAll('\u202E', '')}`.replaceAll('/./', '/x/');
   for (const text of HOSTILE) {
     // A run of its own: what a project says of another one's run counts nowhere.
     const run = uuid7();
@@ -219,6 +219,54 @@ test('SQL and HTML in every text are stored as text', async () => {
     assert.equal(hot.n, 1, text);
   }
   assert.equal((await first(`SELECT count(*) AS n FROM sqlite_master WHERE name = 'events'`)).n, 1);
+});
+
+test('made-up names of one project turn no name of another project, and none of the product, into `other`', { timeout: 120_000 }, async () => {
+  const tokens = 't,bound:b:platform/**';
+  const other = await start('review-tracker', { vars: { INGEST_TOKENS: tokens, METRICS_TOKENS: 'm' } });
+  try {
+    const post = async (token, events) => {
+      const response = await fetch(`${other.url}/v1/events`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ events }),
+      });
+      assert.equal(response.status, 202, await response.clone().text());
+      await settled(other.url);
+    };
+    const used = (model) => [{ ...session().usage[0], model }];
+    const stolen = Array.from({ length: 300 }, (_, index) =>
+      event(session({ reviewer: `r${index}`, usage: used(`evil/m${index}`) }), { project: 'platform/a' }),
+    );
+    await post('b', stolen);
+    const project = 'shop/web';
+    await post('t', [
+      event(session({ reviewer: 'security', usage: used('anthropic/claude-sonnet-5') }), { project }),
+      event(session({ reviewer: 'accessibility', usage: used('vllm/qwen') }), { project }),
+      event(finding({ reviewer: 'accessibility', category: 'wrong-value' }), { project }),
+    ]);
+    const tables = await other.mf.getD1Database('DB');
+    const usage = async (of) =>
+      (await tables.prepare('SELECT reviewer, model FROM daily_usage WHERE project = ? ORDER BY 1, 2').bind(of).all()).results;
+    assert.deepEqual(await usage(project), [
+      { reviewer: 'accessibility', model: 'vllm/qwen' },
+      { reviewer: 'security', model: 'anthropic/claude-sonnet-5' },
+    ]);
+    const own = (await usage('platform/a')).filter(({ reviewer }) => reviewer !== 'other');
+    assert.equal(own.length, 15, 'so many names of its own a project may bring');
+    const text = await (await fetch(`${other.url}/metrics`, { headers: { authorization: 'Bearer m' } })).text();
+    for (const labels of ['model="vllm/qwen",agent="accessibility"', 'model="anthropic/claude-sonnet-5",agent="security"']) {
+      assert.ok(text.includes(`conclave_cost_usd_total{${labels}}`), labels);
+    }
+    const series = new Set([...text.matchAll(/agent="(r[0-9]+)"/g)].map(([, name]) => name));
+    assert.ok(series.size <= 5, `${series.size} made-up agents`);
+    // What the product names itself has a place, also where free names took all of them before.
+    await tables.prepare(`UPDATE names SET rank = 400 WHERE name = 'security'`).run();
+    await post('t', [event(session({ reviewer: 'security', usage: used('openai/gpt-6-sol') }), { project })]);
+    assert.ok((await usage(project)).some(({ reviewer, model }) => reviewer === 'security' && model === 'openai/gpt-6-sol'));
+  } finally {
+    await other.dispose();
+  }
 });
 
 test('made-up names: rollups tell the first ones apart and call the rest `other`; projects stay themselves', { timeout: 120_000 }, async () => {

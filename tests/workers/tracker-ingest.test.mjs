@@ -69,6 +69,20 @@ describe('who may send', () => {
     }
   });
 
+  test('projects in the place of a token are no token, and the fault is named', async () => {
+    const bare = await start('review-tracker', { vars: { INGEST_TOKENS: 'good:one,3f9c1d0a7be24c5f8a6d:platform/**' } });
+    try {
+      for (const token of ['platform/**', '3f9c1d0a7be24c5f8a6d']) {
+        const problem = await assertProblem(await post({ events: [] }, { url: bare.url, token }), 503, 'not-configured');
+        assert.match(problem.detail, /`INGEST_TOKENS` has projects in the place of a token, in entry 2/);
+      }
+      assert.equal((await post({ events: [] }, { url: bare.url, token: 'one' })).status, 202, 'other entries count');
+      assert.match(bare.logs.join('\n'), /has projects in the place of a token/);
+    } finally {
+      await bare.dispose();
+    }
+  });
+
   test('without tokens everybody is refused and told what to configure', async () => {
     const bare = await start('review-tracker');
     try {

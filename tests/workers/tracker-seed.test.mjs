@@ -26,7 +26,7 @@ after(() => directories.forEach((one) => rmSync(one, { recursive: true, force: t
 const LEFT_OUT = {
   events: ['received_ms'],
   // In the order in which they were first seen, which is another one with other batches.
-  names: ['position', 'rank'],
+  names: ['position', 'rank', 'project'],
   memory: ['position'],
 };
 

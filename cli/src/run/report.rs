@@ -69,10 +69,11 @@ pub(crate) struct RunReport {
 
 impl RunReport {
     /// Reports the start of a run. Nothing is waited for. Where the tracker's settings are wrong, nobody gets the report; the
-    /// run says what is wrong with them when it reads its settings.
+    /// run says what is wrong with them when it reads its settings. A run that fails for a file of certificates is reported with
+    /// those that can be used.
     pub(crate) fn begin(environment: &Environment, subject: &RunSubject) -> Self {
         let id = Uuid::now_v7();
-        let settings = environment.telemetry(id, &subject.project).ok().flatten();
+        let settings = tracker(environment, id, &subject.project);
         let telemetry = settings.clone().map(|settings| Arc::new(Telemetry::start(settings)));
         let report = Self {
             id,
@@ -199,6 +200,36 @@ impl TelemetrySink for RunReport {
     }
 }
 
+/// The tracker that a run is reported to.
+fn tracker(environment: &Environment, id: Uuid, project: &str) -> Option<TelemetrySettings> {
+    let usable = || environment.without_unusable_certificates().telemetry(id, project);
+    environment.telemetry(id, project).or_else(|_| usable()).ok().flatten()
+}
+
 fn whole_milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_fails_for_its_certificates_is_reported_all_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = folder.path().join("not.pem");
+        std::fs::write(&text, "no certificate").expect("a file");
+        for file in ["/nonexistent/ca.pem".to_owned(), text.to_string_lossy().into_owned()] {
+            let variables = [
+                ("CONCLAVE_CA_FILE", file.as_str()),
+                ("CONCLAVE_TRACKER_URL", "https://tracker.example"),
+                ("CONCLAVE_TRACKER_TOKEN", "t"),
+            ];
+            let environment = Environment::new(variables.map(|(name, value)| (name.into(), value.into())));
+            assert!(environment.telemetry(Uuid::nil(), "p").is_err(), "{file}");
+            assert!(tracker(&environment, Uuid::nil(), "p").is_some(), "{file}");
+        }
+        let none = Environment::new([("CONCLAVE_TRACKER_URL".into(), "tracker.example".into())]);
+        assert!(tracker(&none, Uuid::nil(), "p").is_none());
+    }
 }

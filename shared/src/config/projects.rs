@@ -4,20 +4,20 @@
 //! one after the other, so a later one has the last word: the general first, the special after it.
 
 use super::{ConfigDocument, ProjectOverride, validate::faults_of};
-use crate::path_globs::PathGlobs;
+use crate::project::ProjectPatterns;
 
 /// The projects of a document, ready to be asked for one of them many times.
 #[derive(Debug, Clone)]
 pub struct ProjectRules {
     base: ConfigDocument,
-    entries: Vec<(PathGlobs, ProjectOverride)>,
+    entries: Vec<(ProjectPatterns, ProjectOverride)>,
 }
 
 impl ProjectRules {
     /// Takes a document apart. An entry with a pattern that is none matches nothing; validation names it.
     pub fn new(mut document: ConfigDocument) -> Self {
         let entries = std::mem::take(&mut document.projects).into_iter();
-        let entries = entries.map(|entry| (PathGlobs::of_projects(&entry.paths).unwrap_or_default(), entry));
+        let entries = entries.map(|entry| (ProjectPatterns::new(&entry.paths).unwrap_or_default(), entry));
         Self {
             entries: entries.collect(),
             base: document,
@@ -28,7 +28,7 @@ impl ProjectRules {
     pub fn matching(&self, project: &str) -> Vec<usize> {
         let entries = self.entries.iter().enumerate();
         entries
-            .filter(|(_, (globs, _))| globs.is_match(project))
+            .filter(|(_, (patterns, _))| patterns.is_match(project))
             .map(|(index, _)| index)
             .collect()
     }

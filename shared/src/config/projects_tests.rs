@@ -41,6 +41,26 @@ fn a_project_that_no_entry_names_gets_the_document() {
 }
 
 #[test]
+fn an_entry_without_a_host_is_for_projects_of_gitlab() {
+    let document = document(
+        r#"{"schema_version":1,"projects":[
+            {"paths":["**"],"limits":{"sessions":2}},
+            {"paths":["github.com:octo/**"],"limits":{"sessions":3}},
+            {"paths":["*/ledger"],"limits":{"sessions":4}}]}"#,
+    );
+    assert!(validate(&document).is_empty());
+    for (project, sessions) in [
+        ("octo/shop", 2),
+        ("bank/ledger", 4),
+        ("github.com:octo/shop", 3),
+        ("github.com:octo/ledger", 3),
+        ("github.com:acme/shop", ConfigDocument::default().limits.sessions),
+    ] {
+        assert_eq!(of(&document, project).limits.sessions, sessions, "{project}");
+    }
+}
+
+#[test]
 fn what_an_entry_leaves_out_stays_and_what_it_says_wins() {
     let found = of(&document(ORDER), "platform/build");
     assert_eq!(found.reviewers["security"].models[0].as_str(), "a/platform");

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     model::ModelId,
     nearest::nearest,
-    path_globs::PathGlobs,
+    project::ProjectPatterns,
     reviewer::ReviewerName,
     risk::{RiskRules, RiskTier, SecurityPaths},
 };
@@ -106,7 +106,7 @@ fn project_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
                 "needs at least one pattern, as in `platform/**`".to_owned(),
             );
         }
-        for bad in PathGlobs::of_projects(&entry.paths).err().into_iter().flatten() {
+        for bad in ProjectPatterns::new(&entry.paths).err().into_iter().flatten() {
             fault(format!("{pointer}/paths/{}", bad.index), bad.to_string());
         }
         for (name, _) in entry.providers.iter().filter(|(_, switch)| switch.enabled) {

@@ -9,9 +9,11 @@ use conclave_shared::{
     token::{self, Grant},
 };
 use conclave_worker_common::{
-    Outcome, Refusal, configured, denied, detail, limit, oidc, presented, unauthorized, unconfigured,
+    Outcome, Refusal, configured, denied, detail, limit, oidc, presented, refusal, unauthorized, unconfigured,
 };
-use worker::{Env, Request};
+use worker::{Env, Request, console_error};
+
+use crate::texts;
 
 /// The secret that lists the tokens of reviews.
 const INGEST_TOKENS: &str = "INGEST_TOKENS";
@@ -99,6 +101,11 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
         },
         (None, None) if token::entries(&accepted).next().is_none() && !oidc::is_on(env) => {
             return Err(unconfigured(INGEST_TOKENS)?);
+        }
+        (None, None) if !token::misplaced(&accepted).is_empty() => {
+            let why = texts::misplaced_projects(INGEST_TOKENS, &token::misplaced(&accepted));
+            console_error!("{}", why.detail);
+            return Err(refusal(&why)?);
         }
         (None, None) => return Err(denied(&unauthorized(bearer.is_some()))?),
     };

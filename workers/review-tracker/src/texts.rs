@@ -34,6 +34,21 @@ pub(crate) fn too_many_events(count: usize, limit: usize) -> Problem {
     )
 }
 
+/// Entries of the list of tokens have projects in the place of their token.
+pub(crate) fn misplaced_projects(secret: &str, places: &[usize]) -> Problem {
+    let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+    Problem::new(
+        503,
+        "not-configured",
+        "Not configured",
+        format!(
+            "The secret `{secret}` has projects in the place of a token, in entry {}, which is therefore not valid. Write such an entry as \
+             `NAME:TOKEN:PROJECTS`, or `:TOKEN:PROJECTS` without a name.",
+            places.join(", ")
+        ),
+    )
+}
+
 /// An event is of a project that the caller may not speak for.
 pub(crate) fn other_project(project: &str) -> String {
     let shown: String = project.chars().take(100).collect();

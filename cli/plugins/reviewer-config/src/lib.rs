@@ -75,6 +75,8 @@ pub struct Answered {
 #[derive(Debug)]
 pub struct ReviewerConfigPlugin {
     source: Option<ConfigSource>,
+    /// Why a source that is set cannot be asked at all.
+    unusable: Option<String>,
     cache: Option<Cache>,
     limit: Duration,
     pace: Pace,
@@ -127,11 +129,21 @@ impl ReviewerConfigPlugin {
                 .zip(cache)
                 .map(|(source, directory)| Cache::new(directory, question(source), secret.cloned())),
             source,
+            unusable: None,
             limit: TOTAL,
             pace: Pace::default(),
             fetcher: None,
             fetched: None,
             follower: Follower::default(),
+        }
+    }
+
+    /// A plugin whose source is set and cannot be asked, for this reason: the review goes on with the built-in defaults, as with a
+    /// document that cannot be read.
+    pub fn unusable(reason: String) -> Self {
+        Self {
+            unusable: Some(reason),
+            ..Self::new(None, None, None)
         }
     }
 
@@ -142,6 +154,10 @@ impl ReviewerConfigPlugin {
 
     /// Asks the Worker, and takes the last good answer where it has none.
     async fn load(&mut self) -> Result<(), PluginError> {
+        if let Some(reason) = &self.unusable {
+            let reason = format!("the configuration service is not asked: {reason}; the built-in defaults are used");
+            return Err(self.broken(reason));
+        }
         let Some(source) = self.source.clone() else {
             return Ok(());
         };
@@ -196,7 +212,13 @@ impl ReviewerConfigPlugin {
 
     /// Notes that the service's document counts for nothing, though its switches do: what it protects is not in force.
     fn without_document(&self, host: &str, fault: &str) -> PluginError {
-        let reason = format!("the configuration service at {host} has left its document out ({fault})");
+        self.broken(format!(
+            "the configuration service at {host} has left its document out ({fault})"
+        ))
+    }
+
+    /// Notes that the organization's document is not in force, and why.
+    fn broken(&self, reason: String) -> PluginError {
         // A second start would be another run's.
         let _ = self.follower.unanswered.set(ConfigurationFallback {
             instead: ConfigurationInstead::Defaults,

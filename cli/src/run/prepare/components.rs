@@ -87,18 +87,24 @@ impl Components {
         };
         // Before anything is asked: every client of the run trusts the same.
         env.certificates()?;
-        env.telemetry(Uuid::nil(), project)?;
+        // A service that is set wrongly is as one that does not answer: the review goes on without it, and says so.
+        if let (Err(failure), Some(_)) = (env.telemetry(Uuid::nil(), project), report) {
+            notes.push(format!("no telemetry is sent: {failure}"));
+        }
         let remembers = matches!(source.origin, Origin::Forge { .. })
             && review.is_some_and(|(recording, _)| matches!(recording, RunRecording::Off));
         let memory = report.and_then(RunReport::settings).filter(|_| remembers);
         notes.extend(env.without_tracker_token().filter(|_| report.is_some()));
-        let reviewer_config = ReviewerConfigPlugin::new(
-            env.config_source(project)?,
-            directory::cache_directory(env)
-                .as_deref()
-                .map(camino::Utf8Path::as_std_path),
-            secret,
-        );
+        let reviewer_config = match env.config_source(project) {
+            Ok(source) => ReviewerConfigPlugin::new(
+                source,
+                directory::cache_directory(env)
+                    .as_deref()
+                    .map(camino::Utf8Path::as_std_path),
+                secret,
+            ),
+            Err(failure) => ReviewerConfigPlugin::unusable(failure.to_string()),
+        };
         let follower = reviewer_config.follower();
         let trace = trace(report, env, &mut notes)?;
         // The order decides which of two is named first in a conflict, and the order of sections in the prompts. What amends

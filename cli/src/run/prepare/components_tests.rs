@@ -137,6 +137,31 @@ async fn half_a_setting_is_an_error_that_names_the_other_half() {
         let error = refused(&variables);
         assert!(error.contains(expected), "{error}");
     }
+    // The configuration service and the tracker are no part of a review either.
+    let addresses = [
+        ("CONCLAVE_CONFIG_URL", "config.example"),
+        ("CONCLAVE_TRACKER_URL", "tracker.example"),
+        ("CONCLAVE_TRACKER_TOKEN", "t"),
+        ("ANTHROPIC_API_KEY", "k"),
+    ];
+    let mut wrong = components(&addresses).expect("settings");
+    assert!(
+        wrong.notes[0].starts_with("no telemetry is sent: CONCLAVE_TRACKER_URL is not an address"),
+        "{:?}",
+        wrong.notes
+    );
+    for plugin in &mut wrong.plugins {
+        let _ = plugin.bootstrap().await;
+    }
+    let unanswered = wrong.follower.unanswered().expect("the review says so");
+    assert!(unanswered.is_broken, "the bot does not approve");
+    assert!(
+        unanswered
+            .reason
+            .contains("CONCLAVE_CONFIG_URL is not an address: it has to begin with https://"),
+        "{}",
+        unanswered.reason
+    );
     // Telemetry is no part of a review: without it the review goes on, and says so.
     let tracker = [
         ("CONCLAVE_TRACKER_URL", "https://t.example"),

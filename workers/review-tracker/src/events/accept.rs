@@ -1,6 +1,6 @@
 //! Accepting events: what could not be stored, added up or shown is refused, and what is taken is corrected.
 
-use conclave_shared::{project, telemetry::Event};
+use conclave_shared::{config::hidden_character, project, telemetry::Event};
 
 use super::{
     break_glass,
@@ -31,6 +31,10 @@ pub(crate) fn check(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
         );
     }
     text("project", event.project.as_str(), 256)?;
+    // It would read as another project's name.
+    if let Some(fault) = hidden_character(&event.project) {
+        return Err(format!("`project` {fault}"));
+    }
     if event.project == "*" {
         return Err("`project` may not be `*`, which stands for all projects".to_owned());
     }

@@ -35,6 +35,9 @@ fn a_project_is_a_path_that_a_forge_can_have() {
         ("platform/../evil", false),
         ("platform/./x", false),
         ("/platform/x", false),
+        ("platform/\u{200b}x", false),
+        ("platform/\u{202e}x", false),
+        ("github.com:octo/shop", true),
         ("platform/x/", false),
     ] {
         let mut event = sample(EventBody::TelemetryDropped(TelemetryDropped { events: 1 }));

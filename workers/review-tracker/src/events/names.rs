@@ -2,31 +2,26 @@
 
 use std::collections::HashSet;
 
-use conclave_shared::reviewer::ReviewerName;
-
-use super::Totals;
+use super::{
+    Totals,
+    known_names::{built_in_agents, built_in_models},
+};
 
 /// Stands for all names beyond the limit.
 const OTHER: &str = "other";
-/// Agents beyond the built-in ones, and models, that keep a series of their own. Their combinations make at most 26 × 31 × 5
-/// series.
+/// Agents and models beyond the built-in ones that keep a series of their own. Their combinations make at most 31 × 133 × 5 series,
+/// of which made-up names are in 31 × 31 × 5.
 pub(crate) const MAX_OTHER_AGENTS: usize = 15;
 /// See [`MAX_OTHER_AGENTS`].
 pub(crate) const MAX_MODELS: usize = 30;
+/// The agents, and the models, of these that one project may bring.
+pub(crate) const MAX_OF_A_PROJECT: usize = 5;
 /// Labels that name an agent.
 pub(crate) const AGENTS: [&str; 2] = ["agent", "reviewer"];
 
-/// Agents that always have a series of their own.
-pub(crate) fn built_in_agents() -> Vec<&'static str> {
-    ReviewerName::STANDING
-        .into_iter()
-        .chain([ReviewerName::COORDINATOR])
-        .collect()
-}
-
 /// The names that keep a series of their own.
 ///
-/// They are the first ones that were ever seen, not the most frequent ones: a name that changed sides would move its
+/// Beside the built-in ones, they are the first ones that were ever seen, not the most frequent ones: a name that changed sides would move its
 /// count from one counter to another, and counters must not fall.
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
@@ -35,12 +30,12 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The built-in agents, and the first ones of the others and of the models.
+    /// The built-in ones, and the first ones of the others.
     pub(super) fn of(all: &'a Totals) -> Self {
         let seen = |kind| all.names.get(kind).map_or(&[][..], Vec::as_slice);
         Self {
             agents: first(&built_in_agents(), seen("reviewer"), MAX_OTHER_AGENTS),
-            models: first(&[], seen("model"), MAX_MODELS),
+            models: first(&built_in_models(), seen("model"), MAX_MODELS),
         }
     }
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{
     Batch, KINDS, KnownRuns,
     ends::{Ends, Part},
+    known_names::{is_known, quota},
     known_runs::is_failure,
     meaning,
     merge_requests::MergeRequests,
@@ -22,12 +23,19 @@ const EVENTS: &str = "INSERT INTO events
   (id, run_id, project, kind, schema_version, at_ms, received_ms, body, proven)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8 FROM json_each(?1)";
 
-/// Names with their rank, in the order in which they are first seen.
-const NAMES: &str = "INSERT INTO names (kind, name, rank)
-  SELECT kind, name, coalesce((SELECT max(rank) FROM names AS n WHERE n.kind = new.kind), 0)
-    + row_number() OVER (PARTITION BY kind ORDER BY name)
-  FROM (SELECT value->>0 AS kind, value->>1 AS name FROM json_each(?1)) AS new
-  WHERE NOT EXISTS (SELECT 1 FROM names AS n WHERE n.kind = new.kind AND n.name = new.name)";
+/// Names with their rank, in the order in which they are first seen. The product's own have rank 0 and no project; of free names
+/// each project may bring so many, and one beyond them has no row, so that another project can still bring it.
+const NAMES: &str = "INSERT INTO names (kind, name, rank, project)
+  SELECT kind, name, iif(known, 0, coalesce((SELECT max(rank) FROM names AS n WHERE n.kind = fit.kind), 0)
+    + row_number() OVER (PARTITION BY kind, known ORDER BY name)), project
+  FROM (SELECT kind, name, project, known, quota, row_number() OVER (PARTITION BY kind, project ORDER BY name)
+      + (SELECT count(*) FROM names AS n WHERE n.kind = new.kind AND n.project = new.project AND n.project <> '') AS place
+    FROM (SELECT value->>0 AS kind, value->>1 AS name, value->>2 AS project, value->>3 AS known, value->>4 AS quota
+      FROM json_each(?1)) AS new
+    WHERE NOT EXISTS (SELECT 1 FROM names AS n WHERE n.kind = new.kind AND n.name = new.name
+      AND (n.rank = 0 OR NOT new.known))) AS fit
+  WHERE known OR quota IS NULL OR place <= quota
+  ON CONFLICT (kind, name) DO UPDATE SET rank = min(rank, excluded.rank)";
 
 /// The kind of counts of runs that were counted as completed and then reported as failed.
 pub(super) const WITHDRAWN: &str = "withdrawn";
@@ -112,7 +120,8 @@ struct Rows<'a> {
     sums: Vec<(&'static Rollup, Sums)>,
     /// Sums that are taken back from those of days.
     back: Vec<(&'static Rollup, Sums)>,
-    names: BTreeSet<(&'static str, &'a str)>,
+    /// Names of kinds, with the projects that bring them.
+    names: BTreeSet<(&'static str, &'a str, &'a str)>,
     merge_requests: MergeRequests<'a>,
 }
 
@@ -152,8 +161,9 @@ impl Rows<'_> {
     }
 
     fn finish(mut self) -> Vec<Write> {
-        for name in std::mem::take(&mut self.names) {
-            self.add(NAMES, &name);
+        for (kind, name, project) in std::mem::take(&mut self.names) {
+            let known = u8::from(is_known(kind, name));
+            self.add(NAMES, &(kind, name, project, known, quota(kind)));
         }
         let rows = self
             .tables
@@ -292,8 +302,10 @@ impl<'a> Writer<'a, '_> {
 
     /// Counts so many of a kind, by up to three labels.
     pub(super) fn count(&mut self, kind: &'static str, labels: &[Label<'a>], n: u64) {
-        for Label(kind, name) in labels {
-            self.rows.names.extend(kind.map(|kind| (kind, *name)));
+        for Label(kind, name) in labels.iter().copied() {
+            if let Some(kind) = kind {
+                self.name(kind, name);
+            }
         }
         let label = |place: usize| labels.get(place).copied().unwrap_or(word(""));
         let [Label(a_kind, a), Label(b_kind, b), Label(c_kind, c)] = [0, 1, 2].map(label);
@@ -329,7 +341,10 @@ impl<'a> Writer<'a, '_> {
 
     /// Notes a name of a kind.
     pub(super) fn name(&mut self, kind: &'static str, name: &'a str) {
-        self.rows.names.insert((kind, name));
+        let event = self.event;
+        let is_free = quota(kind).is_some() && !is_known(kind, name);
+        let project = if is_free { event.project.as_str() } else { "" };
+        self.rows.names.insert((kind, name, project));
     }
 }
 
