@@ -364,6 +364,43 @@ async fn a_limit_in_disguise_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_limit_of_graphql_is_waited_for_and_the_limited_query_asked_again() {
+    let limit = |text: &str| Fault::once("POST", "/graphql", FaultKind::GraphqlLimit { reset: 1 }).containing(text);
+    // Reading the threads and the pull request.
+    for query in ["reviewThreads", "headRefOid"] {
+        let stage = OnGitHub::with_lines().await;
+        let publisher = stage.loaded().await;
+        stage.0.github.inject(limit(query));
+        stage.forget();
+        let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+        let outcome = stage
+            .publish(&publisher, &review, PublishSettings::default())
+            .await
+            .unwrap();
+        assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()), "{query}");
+        assert_eq!(stage.0.github.remaining_faults(), 0, "{query}");
+        let requests = stage.0.github.requests();
+        let limited = { requests.iter() }.position(|request| request.fault.is_some()).unwrap();
+        assert_eq!(
+            requests[limited + 1].body,
+            requests[limited].body,
+            "{query}: it is asked again"
+        );
+    }
+    // A mutation.
+    let stage = OnGitHub::with_lines().await;
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    stage.run(&review, PublishSettings::default()).await;
+    let (github, thread) = (api(&stage), stage.shown().threads[0].id.clone());
+    let bot = github.load().await.unwrap().bot;
+    github.threads(bot, 1).await.unwrap();
+    stage.0.github.inject(limit("resolveReviewThread"));
+    github.set_resolved(&thread, true).await.unwrap();
+    assert!(stage.shown().threads[0].resolved);
+    assert_eq!(stage.0.github.remaining_faults(), 0);
+}
+
+#[tokio::test]
 async fn no_wait_goes_beyond_the_end_of_the_job() {
     let mut stage = OnGitHub::with_lines().await;
     let begun = Instant::now();
