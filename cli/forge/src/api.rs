@@ -8,7 +8,7 @@
 //! | summary | note of its own | issue comment; its numbers are not those of review comments, hence [`NotesApi::delete_summary`] beside [`NotesApi::delete_thread_note`] |
 //! | order of notes | their numbers | their times: two kinds of numbers |
 //! | resolve | `PUT` on the discussion | GraphQL, with `contents: write`; where that is [`ApiErrorKind::Forbidden`](crate::ApiErrorKind), the note says what became of its finding and is minimized |
-//! | approve | for a SHA, refused for any other | review `APPROVE`; the head is read again after it, and the review dismissed if it moved |
+//! | approve | for a SHA, refused for any other | review `APPROVE` of any commit, so the head is read before it, too |
 //! | approval's commit | the time of the approval and of the version | signed in the review's body: [`ApprovedCommit::Head`] |
 //! | take an approval back | `unapprove` | dismiss each that stands |
 //! | request changes | quick action; visible behind other checks only at times | review `REQUEST_CHANGES`, read back from the list |
@@ -124,7 +124,7 @@ pub trait ReviewStateApi: Debug + Send + Sync {
     async fn was_approved(&self, bot: u64, version: &Version) -> Result<bool, ApiError>;
 
     /// Approves the commit and no other, also where an approval `stands` already: it may stand for an older one. Returns a refusal in
-    /// words; an error means that an approval may stand that should not.
+    /// words; an error means that an approval may stand that should not. The merge request is read again by who asks.
     async fn approve(&self, head: &str, stands: bool) -> Result<Option<String>, ApiError>;
 
     /// Takes every approval of ours back; that there is none is what was wanted.

@@ -8,7 +8,11 @@ use conclave_engine::{
 };
 
 use crate::{
-    ApiError, Change, Publisher, conversation::LiveConversation, review_state::approve, roles::Roles, summary,
+    ApiError, Change, Publisher,
+    conversation::LiveConversation,
+    review_state::{Asked, approve},
+    roles::Roles,
+    summary,
     target::Watched,
 };
 
@@ -111,11 +115,25 @@ impl Publisher {
             settings,
         };
         let approval = api.approval(bot.account).await?;
-        let hold = match self.dismissed(&change, known.as_ref(), &approval).await? {
-            None => watched.changed(api).await?,
+        let mut hold = match self.dismissed(&change, known.as_ref(), &approval).await? {
+            None => watched.changed(api, &api.state().await?).await?,
             dismissed => dismissed,
         };
         let is_stopped = self.asked_to_end().is_some();
+        if hold.is_none() && !is_stopped {
+            if approval.is_for(&change.version, None) && !requested {
+                outcome.approved = true;
+            } else {
+                // A push that came in between has a job of its own, which approves it on the same word.
+                let asked = approve(self, &glass.head_sha, &watched, approval.stands).await?;
+                outcome.approved = api.approval(bot.account).await?.stands;
+                match asked {
+                    Asked::TakenBack(reason) => hold = Some(reason),
+                    Asked::Refused(refused) if !outcome.approved => outcome.warnings.push(refused),
+                    Asked::Given | Asked::Refused(_) => {}
+                }
+            }
+        }
         if let Some(hold) = hold {
             self.withdraw_standing(approval.stands).await?;
             outcome.warnings.push(format!("not approved: {}", hold.reason));
@@ -129,13 +147,6 @@ impl Publisher {
             };
         } else if is_stopped {
             outcome.warnings.push("not approved: the run was stopped".to_owned());
-        } else if approval.is_for(&change.version, None) && !requested {
-            outcome.approved = true;
-        } else {
-            // A push that came in between has a job of its own, which approves it on the same word.
-            let refused = approve(self, &glass.head_sha, approval.stands).await?;
-            outcome.approved = api.approval(bot.account).await?.stands;
-            outcome.warnings.extend(refused.filter(|_| !outcome.approved));
         }
         if !outcome.approved {
             // The note has to go on remembering what only an approval takes back, and says what is in the way of one.

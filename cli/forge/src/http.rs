@@ -85,6 +85,8 @@ pub struct HttpDialect {
     pub headers: HeaderMap,
     /// Reads a refusal: what was asked, the status, the headers, and the body.
     pub refusal: fn(&str, StatusCode, &HeaderMap, &str) -> ApiError,
+    /// Reads a limit in the body of an answer whose status is a success, as GraphQL sends it; none in any other.
+    pub hidden_limit: fn(&str, &HeaderMap, &str) -> Option<ApiError>,
     /// Reads the wait that a failed request's headers ask for.
     pub wait: fn(&ApiError, &HeaderMap) -> Option<Duration>,
 }
@@ -342,7 +344,11 @@ impl HttpClient {
             self.rate_limit.hold(wait.min(self.retry.longest_asked));
         }
         if status.is_success() {
-            return Ok(Answer { headers, body });
+            let Some(limit) = (self.dialect.hidden_limit)(what, &headers, &body) else {
+                return Ok(Answer { headers, body });
+            };
+            let wait = (self.dialect.wait)(&limit, &headers);
+            return Err((limit, wait));
         }
         let error = match headers.get(LOCATION).and_then(|value| value.to_str().ok()) {
             Some(location) if status.is_redirection() => {

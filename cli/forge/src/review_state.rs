@@ -14,7 +14,7 @@ use crate::{
     change::{dismissal, is_dismissed},
     conversation::Attempts,
     meanwhile::{CurrentReview, Sight},
-    target::Watched,
+    target::{Watched, hold},
 };
 
 /// Why a review that would approve leaves an earlier block as it is.
@@ -78,17 +78,7 @@ impl Run<'_> {
     pub(crate) async fn apply(mut self) -> Result<Applied, ApiError> {
         let now = self.now;
         if !now.is_open() {
-            let is_closed = now.lifecycle == Lifecycle::Closed;
-            if is_closed {
-                self.withdraw_approval().await?;
-            }
-            if self.wanted != ReviewState::None {
-                let noun = self.publisher.api.traits().words.noun;
-                let warning = format!("{}: the {noun} is {} by now", self.not(), now.lifecycle.word());
-                self.notes.warnings.push(warning);
-            }
-            let approved = self.approval.stands && !is_closed;
-            return Ok(self.end(None, approved));
+            return self.over(now).await;
         }
         let head = &self.current.review.head_sha;
         if now.is_newer_than(head) {
@@ -117,6 +107,21 @@ impl Run<'_> {
         }
     }
 
+    /// The end for a merge request that is not open any more.
+    async fn over(mut self, now: &MergeRequestState) -> Result<Applied, ApiError> {
+        let is_closed = now.lifecycle == Lifecycle::Closed;
+        if is_closed {
+            self.withdraw_approval().await?;
+        }
+        if self.wanted != ReviewState::None {
+            let noun = self.publisher.api.traits().words.noun;
+            let warning = format!("{}: the {noun} is {} by now", self.not(), now.lifecycle.word());
+            self.notes.warnings.push(warning);
+        }
+        let approved = self.approval.stands && !is_closed;
+        Ok(self.end(None, approved))
+    }
+
     fn end(self, shown: impl Into<Option<ReviewState>>, approved: bool) -> Applied {
         Applied {
             state: AppliedState {
@@ -135,14 +140,16 @@ impl Run<'_> {
         } else if let Some(dismissed) = self.dismissed_now().await? {
             Some(dismissed)
         } else {
-            self.watched.changed(self.publisher.api.as_ref()).await?
+            // Posting took its time.
+            let now = self.publisher.api.state().await?;
+            if !now.is_open() {
+                return self.over(&now).await;
+            }
+            self.watched.changed(self.publisher.api.as_ref(), &now).await?
         };
         if let Some(hold) = hold {
-            self.notes.warnings.push(format!("not approved: {}", hold.reason));
-            self.notes.hold = Some(hold);
             let approved = self.withdraw_approval().await?;
-            let shown = self.shown(approved).await?;
-            return Ok(self.end(shown, approved));
+            return self.withheld(hold, approved).await;
         }
         let sight = self.current.look(self.publisher.asked_to_end()).await?;
         if !sight.meanwhile.is_empty() {
@@ -152,7 +159,20 @@ impl Run<'_> {
         if self.approval.is_for(&self.change.version, None) && !self.requested {
             return Ok(self.end(ReviewState::Approved, true));
         }
-        let refused = approve(self.publisher, &self.current.review.head_sha, self.approval.stands).await?;
+        let head = &self.current.review.head_sha;
+        let asked = approve(self.publisher, head, &self.watched, self.approval.stands).await?;
+        let refused = match asked {
+            Asked::Given => None,
+            Asked::Refused(refused) => Some(refused),
+            Asked::TakenBack(hold) => {
+                let approved = self.is_approved().await?;
+                // Approving has taken back the same user's request for changes.
+                if std::mem::take(&mut self.requested) {
+                    self.request().await;
+                }
+                return self.withheld(hold, approved).await;
+            }
+        };
         if self.is_approved().await? {
             // Approving takes back the same user's request for changes.
             let requested = std::mem::take(&mut self.requested);
@@ -167,6 +187,14 @@ impl Run<'_> {
         self.notes.warnings.push(warning);
         let shown = self.without_request().await?;
         Ok(self.end(shown, false))
+    }
+
+    /// The end of a run that would approve, and has a reason not to.
+    async fn withheld(mut self, hold: ApprovalHold, approved: bool) -> Result<Applied, ApiError> {
+        self.notes.warnings.push(format!("not approved: {}", hold.reason));
+        self.notes.hold = Some(hold);
+        let shown = self.shown(approved).await?;
+        Ok(self.end(shown, approved))
     }
 
     /// Takes an approval back that should not have been given, and asks again for the changes that it has lifted.
@@ -369,11 +397,40 @@ impl Publisher {
     }
 }
 
-/// Approves the commit. Returns why it was refused; then an approval that stands goes, because it may be for an older commit.
-pub(crate) async fn approve(publisher: &Publisher, head: &str, stands: bool) -> Result<Option<String>, ApiError> {
-    let refused = publisher.api.approve(head, stands).await?;
-    if refused.is_some() {
+/// The answer to an approval.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// It is given.
+    Given,
+    /// The forge has refused it, in words.
+    Refused(String),
+    /// It was given, and taken back at once for this reason.
+    TakenBack(ApprovalHold),
+}
+
+/// Approves the commit, and reads the merge request again: what came between is not approved. Where it is refused, an approval that
+/// stands goes, because it may be for an older commit.
+pub(crate) async fn approve(
+    publisher: &Publisher,
+    head: &str,
+    watched: &Watched<'_>,
+    stands: bool,
+) -> Result<Asked, ApiError> {
+    let api = publisher.api.as_ref();
+    if let Some(refused) = api.approve(head, stands).await? {
         publisher.withdraw_standing(stands).await?;
+        return Ok(Asked::Refused(refused));
     }
-    Ok(refused)
+    let overtaken = match api.state().await {
+        Ok(now) => watched.overtaken(api, &now, head),
+        Err(error) => {
+            let reason = format!("What has changed meanwhile could not be read ({error}). Run it again.");
+            Some(hold(reason))
+        }
+    };
+    let Some(overtaken) = overtaken else {
+        return Ok(Asked::Given);
+    };
+    api.withdraw_approval().await?;
+    Ok(Asked::TakenBack(overtaken))
 }

@@ -1,11 +1,12 @@
-//! The target branch: what a review's settings are read from, and what its approval is for.
+//! The target branch: what a review's settings are read from, and what its approval is for. An approval is for one merge: of the
+//! reviewed commit, into the branch that the review looked at, of a merge request that is open.
 
 use conclave_engine::{
     ports::SettingsWatch,
     review::{ApprovalHold, HoldCause},
 };
 
-use crate::{ApiError, ForgeApi, MergeRequestState, Target};
+use crate::{ApiError, ForgeApi, Lifecycle, MergeRequestState, Target};
 
 /// The target branch when the review began, and what its settings were.
 #[derive(Debug, Clone, Copy)]
@@ -28,10 +29,27 @@ impl Watched<'_> {
         })
     }
 
-    /// Reads the target branch again, and says why an approval would be for another merge than the reviewed one.
-    pub(crate) async fn changed(&self, api: &dyn ForgeApi) -> Result<Option<ApprovalHold>, ApiError> {
-        let now = api.state().await?;
-        if let Some(hold) = self.retargeted(&now) {
+    /// Says why an approval that was just given to this commit is for another merge than the reviewed one. One that has happened by
+    /// now, as a merge that only waited for the approval does, lets nothing through any more.
+    pub(crate) fn overtaken(&self, api: &dyn ForgeApi, now: &MergeRequestState, head: &str) -> Option<ApprovalHold> {
+        match now.lifecycle {
+            Lifecycle::Over(_) => None,
+            Lifecycle::Closed => closed(api, now),
+            Lifecycle::Open if now.is_newer_than(head) => {
+                Some(hold("There is a newer commit than the reviewed one.".to_owned()))
+            }
+            Lifecycle::Open => self.retargeted(now),
+        }
+    }
+
+    /// Reads the target branch again, and says why an approval would be for another merge than the reviewed one. The merge request was
+    /// just read.
+    pub(crate) async fn changed(
+        &self,
+        api: &dyn ForgeApi,
+        now: &MergeRequestState,
+    ) -> Result<Option<ApprovalHold>, ApiError> {
+        if let Some(hold) = closed(api, now).or_else(|| self.retargeted(now)) {
             return Ok(Some(hold));
         }
         let branch = &self.target.branch;
@@ -59,6 +77,12 @@ impl Watched<'_> {
             ))),
         })
     }
+}
+
+/// The reason not to approve a merge request that is not open any more.
+fn closed(api: &dyn ForgeApi, now: &MergeRequestState) -> Option<ApprovalHold> {
+    let noun = api.traits().words.noun;
+    (!now.is_open()).then(|| hold(format!("The {noun} is {} by now.", now.lifecycle.word())))
 }
 
 pub(crate) fn hold(reason: String) -> ApprovalHold {

@@ -20,11 +20,15 @@ use tokio::time::Instant;
 use crate::{
     ExpectedHead, GitHubSettings,
     error::{GITHUB, WORDS, refusal, wait},
+    graphql::hidden_limit,
     memory::{Authors, Memory},
 };
 
 /// The version of the REST API that is spoken.
 const API_VERSION: &str = "2022-11-28";
+
+/// The longest wait that is waited for at a time.
+pub(crate) const MAX_WAIT: Duration = Duration::from_mins(10);
 
 /// Characters of names that stay as they are.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -84,6 +88,7 @@ impl GitHub {
                 (version, HeaderValue::from_static(API_VERSION)),
             ]),
             refusal,
+            hidden_limit,
             wait,
         };
         let text = |url: &url::Url| url.as_str().trim_end_matches('/').to_owned();
@@ -109,7 +114,7 @@ impl GitHub {
     pub fn timeouts(ends: Option<Instant>) -> ClientTimeouts {
         ClientTimeouts {
             retry: RetryPolicy {
-                longest_asked: Duration::from_mins(10),
+                longest_asked: MAX_WAIT,
                 ..RetryPolicy::default()
             },
             write_gap: Duration::from_secs(1),

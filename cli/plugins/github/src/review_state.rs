@@ -140,40 +140,28 @@ impl GitHub {
         }
     }
 
-    async fn head_now(&self) -> Result<String, ApiError> {
-        Ok(self.read_pull().await?.head.sha)
-    }
-
     /// Approves the commit, as long as it is the newest. Returns a refusal; an error means that an approval may stand.
     async fn approve_head(&self, head: &str) -> Result<Option<String>, ApiError> {
-        let newer = |now: Result<String, ApiError>| match now {
-            Ok(now) if now == head => None,
-            Ok(_) => Some("not approved: there is a newer commit than the reviewed one".to_owned()),
-            Err(error) => Some(format!("not approved: {error}")),
-        };
         // GitHub takes an approval of any commit, and counts it for all.
-        let before = newer(self.head_now().await);
-        if before.is_some() {
-            return Ok(before);
+        match self.read_pull().await {
+            Ok(now) if now.head.sha == head => {}
+            Ok(_) => {
+                let newer = "not approved: there is a newer commit than the reviewed one";
+                return Ok(Some(newer.to_owned()));
+            }
+            Err(error) => return Ok(Some(format!("not approved: {error}"))),
         }
         let words = "Approved by the review in the summary.";
         let submitted = self.submit("approve it", "APPROVE", words, head).await;
         match submitted {
-            Ok(()) => {}
+            Ok(()) => Ok(None),
             Err(error) if error.may_have_happened() => {
                 let own = self.own_opinions().await?.standing;
-                if !own.last().is_some_and(|newest| newest.approves && newest.head == head) {
-                    return Ok(Some(refusal(&error)));
-                }
+                let is_approved = own.last().is_some_and(|newest| newest.approves && newest.head == head);
+                Ok((!is_approved).then(|| refusal(&error)))
             }
-            Err(error) => return Ok(Some(refusal(&error))),
+            Err(error) => Ok(Some(refusal(&error))),
         }
-        // A push may have come between.
-        let after = newer(self.head_now().await);
-        if after.is_some() {
-            self.withdraw_approval().await?;
-        }
-        Ok(after)
     }
 }
 

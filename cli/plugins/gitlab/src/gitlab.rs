@@ -57,6 +57,7 @@ impl GitLab {
             words: WORDS,
             headers: HeaderMap::from_iter([(HeaderName::from_static("private-token"), token)]),
             refusal,
+            hidden_limit: |_, _, _| None,
             wait: |_, headers| asked_wait(headers),
         };
         Ok(Self {

@@ -56,6 +56,11 @@ pub enum FaultKind {
         /// The text.
         message: String,
     },
+    /// The primary limit of GraphQL: 200 with `RATE_LIMITED`, and `x-ratelimit-remaining: 0`; nothing is stored.
+    GraphqlLimit {
+        /// Seconds until `x-ratelimit-reset`.
+        reset: u64,
+    },
     /// 302 to another place; nothing is stored.
     Redirect {
         /// The `location` header.
@@ -182,6 +187,11 @@ impl FaultKind {
                 200,
                 json!({ "data": null, "errors": [{ "type": kind, "message": message }] }),
             ),
+            Self::GraphqlLimit { reset } => {
+                let error =
+                    json!({ "type": "RATE_LIMITED", "message": "API rate limit exceeded for installation ID 1." });
+                used_up(Reply::json(200, json!({ "data": null, "errors": [error] })), *reset)
+            }
             Self::Redirect { location } => Reply::empty(302).header("location", location),
             Self::Answer {
                 status,
@@ -210,8 +220,15 @@ impl FaultKind {
 
 /// The answer of an exhausted primary limit.
 pub(crate) fn rate_limit(reset: u64) -> Reply {
+    used_up(
+        Refusal::forbidden("API rate limit exceeded for installation ID 1.").reply(),
+        reset,
+    )
+}
+
+/// The headers of a limit that is used up.
+fn used_up(reply: Reply, reset: u64) -> Reply {
     let at = chrono::Utc::now().timestamp().unsigned_abs() + reset;
-    let reply = Refusal::forbidden("API rate limit exceeded for installation ID 1.").reply();
     reply
         .header("x-ratelimit-remaining", "0")
         .header("x-ratelimit-reset", &at.to_string())

@@ -6,7 +6,7 @@ use conclave_engine::{
     ports::{Forge, PublishSettings},
     review::{Review, ReviewMode},
 };
-use conclave_fake_github::{Fault, FaultKind, Permissions, ReviewState, Side};
+use conclave_fake_github::{Fault, FaultKind, Permissions, PullState, ReviewState, Side};
 use conclave_forge::{ApiErrorKind, ChangeApi, ClientTimeouts, NotesApi, ReviewStateApi};
 use conclave_plugin_github::{GitHub, SignedOpinion};
 use conclave_shared::verdict::Verdict;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::{
     conformance::stage::{Act, ForgeStage, Trouble, Who, at, in_mode, on_lines},
-    scenarios::OnGitHub,
+    scenarios::{Change, OnGitHub},
 };
 
 const REVIEWS: &str = "/repos/*/*/pulls/*/reviews";
@@ -131,12 +131,11 @@ async fn an_approval_that_cannot_be_read_back_or_taken_back_is_an_error() {
         assert!(posted.is_err() && !publisher.was_denied(), "{after}: {posted:?}");
         assert_eq!(stage.shown().notes.len(), 1);
     }
-    // A push came between, and the approval stands.
+    // It was closed in between, and the approval stands.
     let stage = OnGitHub::new().await;
     let publisher = stage.loaded().await;
     let review = stage.review(Verdict::Approved);
-    let gone = Fault::once("GET", "/repos/*/*/pulls/*", FaultKind::NotAccessible);
-    stage.0.github.inject(gone.after(1).times(99));
+    stage.after(REVIEWS, Change::State(PullState::Closed));
     let dismissal = Fault::once(
         "PUT",
         "/repos/*/*/pulls/*/reviews/*/dismissals",
@@ -242,37 +241,9 @@ async fn an_opinion_without_our_signature_is_not_ours() {
 #[tokio::test]
 async fn a_push_between_the_approval_and_the_look_takes_it_back() {
     let stage = OnGitHub::new().await;
-    let copy = stage.0.github.clone();
-    let (repository, path) = (stage.0.repository, stage.0.github.repository_path(stage.0.repository));
     let publisher = stage.loaded().await;
     let review = stage.review(Verdict::Approved);
-    stage.0.github.after("POST", REVIEWS, move || {
-        // Any other commit at the branch is a push.
-        let other = std::process::Command::new("git")
-            .args([
-                "-c",
-                "user.name=A",
-                "-c",
-                "user.email=a@example.com",
-                "commit-tree",
-                "-p",
-                "feature",
-                "-m",
-                "x",
-            ])
-            .arg("feature^{tree}")
-            .current_dir(&path)
-            .output()
-            .unwrap();
-        let sha = String::from_utf8(other.stdout).unwrap();
-        let moved = std::process::Command::new("git")
-            .args(["update-ref", "refs/heads/feature", sha.trim()])
-            .current_dir(&path)
-            .status()
-            .unwrap();
-        assert!(moved.success());
-        let _ = (&copy, repository);
-    });
+    stage.after(REVIEWS, Change::Push);
     let outcome = stage
         .publish(&publisher, &review, in_mode(ReviewMode::Gate))
         .await
@@ -280,6 +251,70 @@ async fn a_push_between_the_approval_and_the_look_takes_it_back() {
     assert!(!outcome.approved, "{outcome:?}");
     assert!(outcome.warnings[0].contains("newer commit"), "{outcome:?}");
     assert!(!stage.shown().bot_approves());
+}
+
+#[tokio::test]
+async fn a_new_target_or_a_close_between_the_approval_and_the_look_takes_it_back() {
+    for (change, back, said) in [
+        (
+            Change::Target("release"),
+            Change::Target("main"),
+            "The target branch was changed from main to release",
+        ),
+        (
+            Change::State(PullState::Closed),
+            Change::State(PullState::Open),
+            "The pull request is closed by now",
+        ),
+    ] {
+        let stage = OnGitHub::new().await;
+        stage.advance("release", "released\n");
+        stage.after(REVIEWS, change);
+        let outcome = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert!(
+            !outcome.approved && outcome.warnings[0].contains(said),
+            "{change:?}: {outcome:?}"
+        );
+        let shown = stage.shown();
+        assert!(!shown.bot_approves(), "{change:?}");
+        assert!(
+            shown.summary().contains("A person has to approve this"),
+            "{}",
+            shown.summary()
+        );
+        let acts: Vec<Act> = stage.acts().into_iter().map(|(act, _)| act).collect();
+        assert_eq!(
+            acts,
+            [Act::PostNote, Act::Approve, Act::WithdrawApproval, Act::EditNote],
+            "{change:?}"
+        );
+        // That was no person's dismissal: as it was before, it is approved.
+        back.make(&stage.0.github, stage.0.pull);
+        let outcome = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert!(outcome.approved, "{change:?}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_merge_that_only_waited_for_the_approval_leaves_it_there() {
+    let stage = OnGitHub::new().await;
+    stage.after(REVIEWS, Change::State(PullState::Merged));
+    let outcome = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+    assert_eq!((outcome.approved, outcome.warnings), (true, Vec::new()));
+}
+
+#[tokio::test]
+async fn what_is_closed_or_merged_while_the_summary_is_posted_is_not_approved() {
+    for (state, word) in [(PullState::Closed, "closed"), (PullState::Merged, "merged")] {
+        let stage = OnGitHub::new().await;
+        stage.after("/repos/*/*/issues/*/comments", Change::State(state));
+        let outcome = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert_eq!(
+            outcome.warnings,
+            [format!("not approved: the pull request is {word} by now")]
+        );
+        assert_eq!(stage.acts(), [(Act::PostNote, true)], "{word}");
+    }
 }
 
 #[tokio::test]
@@ -361,6 +396,43 @@ async fn a_limit_in_disguise_is_waited_for() {
         let outcome = stage.run(&review, PublishSettings::default()).await;
         assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()), "{kind:?}");
     }
+}
+
+#[tokio::test]
+async fn a_limit_of_graphql_is_waited_for_and_the_limited_query_asked_again() {
+    let limit = |text: &str| Fault::once("POST", "/graphql", FaultKind::GraphqlLimit { reset: 1 }).containing(text);
+    // Reading the threads and the pull request.
+    for query in ["reviewThreads", "headRefOid"] {
+        let stage = OnGitHub::with_lines().await;
+        let publisher = stage.loaded().await;
+        stage.0.github.inject(limit(query));
+        stage.forget();
+        let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+        let outcome = stage
+            .publish(&publisher, &review, PublishSettings::default())
+            .await
+            .unwrap();
+        assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()), "{query}");
+        assert_eq!(stage.0.github.remaining_faults(), 0, "{query}");
+        let requests = stage.0.github.requests();
+        let limited = { requests.iter() }.position(|request| request.fault.is_some()).unwrap();
+        assert_eq!(
+            requests[limited + 1].body,
+            requests[limited].body,
+            "{query}: it is asked again"
+        );
+    }
+    // A mutation.
+    let stage = OnGitHub::with_lines().await;
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    stage.run(&review, PublishSettings::default()).await;
+    let (github, thread) = (api(&stage), stage.shown().threads[0].id.clone());
+    let bot = github.load().await.unwrap().bot;
+    github.threads(bot, 1).await.unwrap();
+    stage.0.github.inject(limit("resolveReviewThread"));
+    github.set_resolved(&thread, true).await.unwrap();
+    assert!(stage.shown().threads[0].resolved);
+    assert_eq!(stage.0.github.remaining_faults(), 0);
 }
 
 #[tokio::test]

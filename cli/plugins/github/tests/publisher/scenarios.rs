@@ -1,10 +1,14 @@
 //! The scenarios of every forge, on GitHub.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use conclave_engine::diff::RowKind;
 use conclave_fake_github::{
-    FakeGithub, Fault, FaultKind, NewPull, PullState, RequestRecord, ReviewSnapshot, ReviewState, Side, UserId,
+    FakeGithub, Fault, FaultKind, NewPull, PullRef, PullState, RequestRecord, ReviewSnapshot, ReviewState, Side, UserId,
 };
 use conclave_forge::Publisher;
 use conclave_plugin_github::{GitHubSettings, SignedOpinion};
@@ -31,6 +35,12 @@ impl OnGitHub {
         }
     }
 
+    /// Lets this happen after the next request to create something at this path was carried out, and before it is answered.
+    pub(crate) fn after(&self, path: &str, change: Change) {
+        let (github, pull) = (self.0.github.clone(), self.0.pull);
+        self.0.github.after("POST", path, move || change.make(&github, pull));
+    }
+
     /// Submits a review; ours is signed.
     fn opine(&self, who: Who, state: ReviewState) {
         let text = match who {
@@ -42,6 +52,42 @@ impl OnGitHub {
         };
         self.0.github.review(self.0.pull, self.user(who), state, &text);
     }
+}
+
+/// Something that becomes of the pull request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change {
+    State(PullState),
+    Target(&'static str),
+    /// A commit without a change.
+    Push,
+}
+
+impl Change {
+    pub(crate) fn make(self, github: &FakeGithub, pull: PullRef) {
+        match self {
+            Self::State(state) => github.set_state(pull, state),
+            Self::Target(branch) => github.retarget(pull, branch),
+            Self::Push => push_nothing(&github.repository_path(pull.repository)),
+        }
+    }
+}
+
+/// Any other commit at the branch is a push.
+fn push_nothing(repository: &Path) {
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+        let output = Command::new("git")
+            .args(identity)
+            .args(arguments)
+            .current_dir(repository)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let sha = git(&["commit-tree", "-p", "feature", "-m", "x", "feature^{tree}"]);
+    git(&["update-ref", "refs/heads/feature", sha.trim()]);
 }
 
 fn who(name: &str) -> Option<Who> {
