@@ -178,7 +178,7 @@ async fn a_commanded_job_that_has_checked_out_the_head_is_refused() {
         let call = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
         let stderr = call.run().await.expect_code(2).stderr;
         assert!(
-            stderr.contains("has checked out the code of the pull request"),
+            stderr.contains("secrets (`issue_comment`) and has checked out the code of the pull request"),
             "{stderr}"
         );
     }

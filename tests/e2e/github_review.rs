@@ -336,7 +336,7 @@ async fn a_trusted_job_that_has_checked_out_the_pull_request_is_refused() {
     for _ in 0..2 {
         let stderr = review().run().await.expect_code(2).stderr;
         assert!(
-            stderr.contains("has checked out the code of the pull request"),
+            stderr.contains("secrets (`pull_request_target`) and has checked out the code of the pull request"),
             "{stderr}"
         );
         repository.git(&["checkout", "--quiet", "--detach", "main"]);
@@ -965,9 +965,10 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
     let number = workflow.pull.number;
     let head = workflow.github.head(workflow.pull);
     let other = format!("{{\"number\": {}, \"head\": \"{head}\"}}", of_branch.number);
+    let list = format!("[{number}, \"{head}\"]");
     for (tampered, said) in [
         // The branch's pull request has the same commit, in another repository.
-        (other.as_str(), "is not the one that the first workflow ran for"),
+        (other.as_str(), "of the same commit in the repository with the number"),
         (
             "{\"number\": 99, \"head\": \"HEAD\"}",
             "names another commit than the run was of",
@@ -981,11 +982,21 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
             "and nothing else",
         ),
         ("[]", "and nothing else"),
+        (list.as_str(), "and nothing else"),
         ("", "and nothing else"),
         (" ".repeat(2_000).as_str(), "not a small file"),
     ] {
         let outcome = review(tampered).await.expect_code(2);
-        assert!(outcome.stderr.contains(said), "{tampered}:\n{}", outcome.stderr);
+        // Once, and nothing is said of an approval: the pull request is not this job's.
+        assert_eq!(
+            (
+                outcome.stderr.matches(said).count(),
+                outcome.stderr.contains("may stand")
+            ),
+            (1, false),
+            "{tampered}:\n{}",
+            outcome.stderr
+        );
     }
     assert_eq!(
         (workflow.github.writes().len(), provider.requests().len()),
@@ -1001,6 +1012,15 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
     let outcome = call.env("CONCLAVE_HANDED_ON", &file).run().await.expect_code(2);
     assert!(outcome.stderr.contains("not a small file"), "{}", outcome.stderr);
     std::fs::remove_file(&file).unwrap();
+
+    // The head of the pull request must not be checked out beside the secrets.
+    repository.git(&["checkout", "--quiet", "feature"]);
+    let stderr = review(&honest).await.expect_code(2).stderr;
+    assert!(
+        stderr.contains("secrets (`workflow_run`) and has checked out the code of the pull request"),
+        "{stderr}"
+    );
+    repository.git(&["checkout", "--quiet", "main"]);
 
     review(&honest).await.expect_code(0);
     let found = workflow.github.snapshot(workflow.pull);

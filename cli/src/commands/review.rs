@@ -12,7 +12,10 @@ use super::workflow_job::{self, Commanded, Task};
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
     context::Context,
-    env::{Environment, ci::CiEnvironment},
+    env::{
+        Environment,
+        ci::{CiEnvironment, RefusedCheckout},
+    },
     exit::{Exit, Failure},
     run::{
         self,
@@ -130,7 +133,7 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
 /// The pipeline of a command: its commit is the one that the pull request had then, and its code must not be checked out.
 fn at_command(mut pipeline: CiEnvironment, commanded: Option<Commanded>) -> CiEnvironment {
     if let Some(Commanded { head, .. }) = commanded {
-        pipeline.refused_checkout = Some(head.clone());
+        pipeline.refused_checkout = Some(RefusedCheckout::of_command(&head));
         pipeline.head_sha = Some(head);
     }
     pipeline

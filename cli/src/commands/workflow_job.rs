@@ -8,7 +8,7 @@ use conclave_forge::{ApiErrorKind, Asked, Command, Publisher, command_help};
 use crate::{
     args::ReviewArguments,
     context::Context,
-    env::ci::{CiEnvironment, ForgeSettings, WorkflowJob},
+    env::ci::{CiEnvironment, ForgeSettings, RefusedCheckout, WorkflowJob},
     exit::{Exit, Failure},
     run::{
         plan::explanation,
@@ -144,7 +144,7 @@ async fn explain(
 ) -> Result<String, Failure> {
     let reviewed = code_span(&head);
     let pipeline = CiEnvironment {
-        refused_checkout: Some(head.clone()),
+        refused_checkout: Some(RefusedCheckout::of_command(&head)),
         head_sha: Some(head),
         ..pipeline
     };

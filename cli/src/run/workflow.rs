@@ -116,8 +116,10 @@ impl WorkflowReport {
                     context.output.warn(said);
                 }
             }
-            Err(error) => {
-                context.output.warn(format!("there is no check run: {error}"));
+            Err(_) => {
+                // The review ends with the same error, which says what differs.
+                let why = "the pull request is not the one that this job is for";
+                context.output.warn(format!("there is no check run: {why}"));
                 self.check = None;
             }
         }

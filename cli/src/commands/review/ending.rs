@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use conclave_engine::ports::ForgeError;
-use conclave_forge::{ApiError, Publisher, Withdrawal};
+use conclave_forge::{ApiError, ApiErrorKind, Publisher, Withdrawal};
 use tokio::time::{sleep_until, timeout_at};
 
 use crate::{
@@ -64,6 +64,8 @@ impl Ending<'_> {
         match &self.publisher {
             _ if self.shows_only => Ok(()),
             Some(publisher) if publisher.has_concluded() => Ok(()),
+            // Its approval is not this run's to take back.
+            Some(_) if is_of_another_change(result) => Ok(()),
             Some(publisher) => take_back(publisher.withdraw(withdrawal), TAKEN_BACK, context).await,
             None => withdraw_anyway(self.address, withdrawal, context).await,
         }
@@ -98,6 +100,11 @@ fn after(step: Result<(), Failure>, result: Result<Exit, Failure>, context: &Con
         }
         Ok(()) => result,
     }
+}
+
+/// Returns whether the run ended because the change is not the one that its job is for.
+fn is_of_another_change(result: &Result<Exit, Failure>) -> bool {
+    matches!(result, Err(Failure::Api(error)) if error.kind == ApiErrorKind::Settings)
 }
 
 /// Returns whether the run was ended before its end.
