@@ -216,7 +216,14 @@ impl Environment {
         if PullRequestAddress::is_one(address) {
             return self.pull_request(address, directory);
         }
-        let address = MergeRequestAddress::parse(address)?;
+        let address = MergeRequestAddress::parse(address).map_err(|error| {
+            // What is of neither forge may be meant for either.
+            if address.contains("merge_requests") {
+                return error.into();
+            }
+            let example = PullRequestAddress::EXAMPLE;
+            Failure::Settings(format!("{error}, and that of a pull request like {example}"))
+        })?;
         let token = self.required(
             names::GITLAB_TOKEN,
             "make an access token with the scope `api` for an account with the role Developer in the project",

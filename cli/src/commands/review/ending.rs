@@ -12,6 +12,9 @@ use crate::{
     run::{report::RunReport, workflow::WorkflowReport},
 };
 
+/// The error where the forge does not answer in time, and nobody knows whether the check was begun.
+const NO_END: &str = "the check may have no end, and a merge that asks for it waits then: the forge took too long";
+
 /// The line about an approval that the bot has withdrawn.
 const TAKEN_BACK: &str = "The bot's earlier approval was taken back.";
 
@@ -85,7 +88,7 @@ async fn end_report(
     };
     tokio::select! {
         ended = workflow.end(result, target, context) => ended,
-        () = given_up => Err(ForgeError("the check has no end, so a merge that asks for it waits: the forge took too long".to_owned()).into()),
+        () = given_up => Err(ForgeError(NO_END.to_owned()).into()),
     }
 }
 
