@@ -132,7 +132,10 @@ async fn an_explanation_is_one_comment_and_the_first_job_hands_the_rest_on() {
             panic!("one answer: {:?}", workflow.comments())
         };
         assert!(
-            answer.contains("Panel") && answer.contains("generalist") && answer.contains("```text"),
+            answer.contains("Panel")
+                && answer.contains("generalist")
+                && answer.contains("```text")
+                && answer.contains("The mode of this job is `comment`"),
             "{answer}"
         );
     }

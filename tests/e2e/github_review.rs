@@ -214,6 +214,21 @@ async fn break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing() {
         check(&workflow),
         ("success".to_owned(), "Not reviewed: break glass".to_owned())
     );
+    // Where it approves, the approval of an older commit does not stand beside the new one.
+    workflow.github.allow_actions_to_approve(workflow.repository, true);
+    for change in ["one", "two"] {
+        repository.git(&["checkout", "--quiet", "feature"]);
+        repository.write("src/more.py", &format!("more = '{change}'\n"));
+        repository.git(&["add", "src/more.py"]);
+        repository.git(&["commit", "--quiet", "-m", change]);
+        workflow.github.push(workflow.repository, repository.path(), "feature");
+        let job = workflow.opened(repository.path());
+        let approving = workflow.review_in(&job, &repository, &["--mode", "approve"]);
+        approving.anthropic(&provider).run().await.expect_code(0);
+        let reviews = workflow.snapshot().reviews;
+        let standing = reviews.iter().filter(|review| review.state == ReviewState::Approved);
+        assert_eq!(standing.count(), 1, "{reviews:?}");
+    }
     assert_eq!(workflow.github.violations(), []);
 }
 
@@ -541,6 +556,10 @@ async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
     let review = cut.run().await.expect_code(0).review();
     assert_eq!(review["verdict"], "inconclusive");
     assert_eq!(check(&workflow).0, "action_required");
+    // A run that cannot begin, because its arguments are wrong.
+    let wrong = workflow.review_in(&job, &repository, &["--gate", "blok"]);
+    wrong.anthropic(&provider).run().await.expect_code(2);
+    assert_eq!(check(&workflow), ("failure".to_owned(), "The review failed".to_owned()));
     // Without a key nothing can be reviewed.
     let failed = workflow.review_in(&job, &repository, &[]).env("CONCLAVE_SECRET", "s");
     failed.run().await.expect_code(2);
@@ -699,6 +718,21 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
             (gate.into(), "warning".into())
         );
     }
+    // A person's token makes no check runs, whatever its permissions are, and does not see whether workflows may approve.
+    let bob = workflow.member("bob");
+    let own = read().write("pull_requests").write("statuses");
+    workflow.token = workflow.github.personal_token(bob, own);
+    let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+    let call = call
+        .env("ANTHROPIC_API_KEY", "k")
+        .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let stdout = call.run().await.stdout;
+    assert!(
+        stdout.contains("a personal access token cannot make check runs")
+            && stdout.contains("whether workflows may approve pull requests cannot be seen with this token")
+            && !stdout.contains("add `checks: write`"),
+        "{stdout}"
+    );
     workflow.token = "ghs_wrong".to_owned();
     let call = workflow
         .in_job(&job, Conclave::new(repository.path(), &["doctor"]))

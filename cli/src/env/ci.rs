@@ -219,7 +219,7 @@ impl Environment {
         let address = MergeRequestAddress::parse(address).map_err(|error| {
             // What is of neither forge may be meant for either.
             if address.contains("merge_requests") {
-                return error.into();
+                return Failure::from(error);
             }
             let example = PullRequestAddress::EXAMPLE;
             Failure::Settings(format!("{error}, and that of a pull request like {example}"))

@@ -9,7 +9,10 @@ use tokio::time::{sleep_until, timeout_at};
 use crate::{
     context::{Context, LastStep},
     exit::{Exit, Failure},
-    run::{report::RunReport, workflow::WorkflowReport},
+    run::{
+        report::RunReport,
+        workflow::{WorkflowReport, fail_check},
+    },
 };
 
 /// The error where the forge does not answer in time, and nobody knows whether the check was begun.
@@ -140,6 +143,17 @@ pub(super) async fn withdraw_anyway(
         }
     };
     take_back(attempt, TAKEN_BACK, context).await
+}
+
+/// Fails the check for a run that has no client of the forge, because its arguments are wrong: as far as the job is known.
+pub(super) async fn fail_check_anyway(name: &str, context: &Context) -> Result<(), Failure> {
+    let env = context.env.without_unusable_certificates();
+    // Without a known job there is no check to set.
+    let Ok(pipeline) = env.pipeline() else { return Ok(()) };
+    let failing = fail_check(&pipeline, name, context);
+    timeout_at(context.given_up(LastStep::Check), failing)
+        .await
+        .unwrap_or_else(|_| Err(ForgeError(NO_END.to_owned()).into()))
 }
 
 /// Takes an approval back, because there is no review of what is there now, and says so. An error means that it may stand.
