@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The error where the forge does not answer in time, and nobody knows whether the check was begun.
+/// The error where the forge does not answer in time. Whether the check was begun is not known then.
 const NO_END: &str = "the check may have no end, and a merge that asks for it waits then: the forge took too long";
 
 /// The line about an approval that the bot has withdrawn.
