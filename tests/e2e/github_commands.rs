@@ -132,7 +132,10 @@ async fn an_explanation_is_one_comment_and_the_first_job_hands_the_rest_on() {
             panic!("one answer: {:?}", workflow.comments())
         };
         assert!(
-            answer.contains("Panel") && answer.contains("generalist") && answer.contains("```text"),
+            answer.contains("Panel")
+                && answer.contains("generalist")
+                && answer.contains("```text")
+                && answer.contains("The mode of this job is `comment`"),
             "{answer}"
         );
     }
@@ -178,7 +181,7 @@ async fn a_commanded_job_that_has_checked_out_the_head_is_refused() {
         let call = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
         let stderr = call.run().await.expect_code(2).stderr;
         assert!(
-            stderr.contains("has checked out the code of the pull request"),
+            stderr.contains("secrets (`issue_comment`) and has checked out the code of the pull request"),
             "{stderr}"
         );
     }

@@ -215,6 +215,21 @@ async fn break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing() {
         check(&workflow),
         ("success".to_owned(), "Not reviewed: break glass".to_owned())
     );
+    // Where it approves, the approval of an older commit does not stand beside the new one.
+    workflow.github.allow_actions_to_approve(workflow.repository, true);
+    for change in ["one", "two"] {
+        repository.git(&["checkout", "--quiet", "feature"]);
+        repository.write("src/more.py", &format!("more = '{change}'\n"));
+        repository.git(&["add", "src/more.py"]);
+        repository.git(&["commit", "--quiet", "-m", change]);
+        workflow.github.push(workflow.repository, repository.path(), "feature");
+        let job = workflow.opened(repository.path());
+        let approving = workflow.review_in(&job, &repository, &["--mode", "approve"]);
+        approving.anthropic(&provider).run().await.expect_code(0);
+        let reviews = workflow.snapshot().reviews;
+        let standing = reviews.iter().filter(|review| review.state == ReviewState::Approved);
+        assert_eq!(standing.count(), 1, "{reviews:?}");
+    }
     assert_eq!(workflow.github.violations(), []);
 }
 
@@ -337,7 +352,7 @@ async fn a_trusted_job_that_has_checked_out_the_pull_request_is_refused() {
     for _ in 0..2 {
         let stderr = review().run().await.expect_code(2).stderr;
         assert!(
-            stderr.contains("has checked out the code of the pull request"),
+            stderr.contains("secrets (`pull_request_target`) and has checked out the code of the pull request"),
             "{stderr}"
         );
         repository.git(&["checkout", "--quiet", "--detach", "main"]);
@@ -542,6 +557,10 @@ async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
     let review = cut.run().await.expect_code(0).review();
     assert_eq!(review["verdict"], "inconclusive");
     assert_eq!(check(&workflow).0, "action_required");
+    // A run that cannot begin, because its arguments are wrong.
+    let wrong = workflow.review_in(&job, &repository, &["--gate", "blok"]);
+    wrong.anthropic(&provider).run().await.expect_code(2);
+    assert_eq!(check(&workflow), ("failure".to_owned(), "The review failed".to_owned()));
     // Without a key nothing can be reviewed.
     let failed = workflow.review_in(&job, &repository, &[]).env("CONCLAVE_SECRET", "s");
     failed.run().await.expect_code(2);
@@ -728,6 +747,21 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
             (gate.into(), "warning".into())
         );
     }
+    // A person's token makes no check runs, whatever its permissions are, and does not see whether workflows may approve.
+    let bob = workflow.member("bob");
+    let own = read().write("pull_requests").write("statuses");
+    workflow.token = workflow.github.personal_token(bob, own);
+    let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+    let call = call
+        .env("ANTHROPIC_API_KEY", "k")
+        .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let stdout = call.run().await.stdout;
+    assert!(
+        stdout.contains("a personal access token cannot make check runs")
+            && stdout.contains("whether workflows may approve pull requests cannot be seen with this token")
+            && !stdout.contains("add `checks: write`"),
+        "{stdout}"
+    );
     workflow.token = "ghs_wrong".to_owned();
     let call = workflow
         .in_job(&job, Conclave::new(repository.path(), &["doctor"]))
@@ -994,9 +1028,10 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
     let number = workflow.pull.number;
     let head = workflow.github.head(workflow.pull);
     let other = format!("{{\"number\": {}, \"head\": \"{head}\"}}", of_branch.number);
+    let list = format!("[{number}, \"{head}\"]");
     for (tampered, said) in [
         // The branch's pull request has the same commit, in another repository.
-        (other.as_str(), "is not the one that the first workflow ran for"),
+        (other.as_str(), "of the same commit in the repository with the number"),
         (
             "{\"number\": 99, \"head\": \"HEAD\"}",
             "names another commit than the run was of",
@@ -1010,11 +1045,21 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
             "and nothing else",
         ),
         ("[]", "and nothing else"),
+        (list.as_str(), "and nothing else"),
         ("", "and nothing else"),
         (" ".repeat(2_000).as_str(), "not a small file"),
     ] {
         let outcome = review(tampered).await.expect_code(2);
-        assert!(outcome.stderr.contains(said), "{tampered}:\n{}", outcome.stderr);
+        // Once, and nothing is said of an approval: the pull request is not this job's.
+        assert_eq!(
+            (
+                outcome.stderr.matches(said).count(),
+                outcome.stderr.contains("may stand")
+            ),
+            (1, false),
+            "{tampered}:\n{}",
+            outcome.stderr
+        );
     }
     assert_eq!(
         (workflow.github.writes().len(), provider.requests().len()),
@@ -1030,6 +1075,15 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
     let outcome = call.env("CONCLAVE_HANDED_ON", &file).run().await.expect_code(2);
     assert!(outcome.stderr.contains("not a small file"), "{}", outcome.stderr);
     std::fs::remove_file(&file).unwrap();
+
+    // The head of the pull request must not be checked out beside the secrets.
+    repository.git(&["checkout", "--quiet", "feature"]);
+    let stderr = review(&honest).await.expect_code(2).stderr;
+    assert!(
+        stderr.contains("secrets (`workflow_run`) and has checked out the code of the pull request"),
+        "{stderr}"
+    );
+    repository.git(&["checkout", "--quiet", "main"]);
 
     review(&honest).await.expect_code(0);
     let found = workflow.github.snapshot(workflow.pull);

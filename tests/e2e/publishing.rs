@@ -226,12 +226,16 @@ async fn any_merge_request_by_its_address() {
         "{}",
         without_token.stderr
     );
-    let nonsense = review(&["--mr", "group/service!7"]).run().await.expect_code(2);
-    assert!(
-        nonsense.stderr.contains("is not the address of a merge request"),
-        "{}",
-        nonsense.stderr
-    );
+    for nonsense in ["group/service!7", "1", "http://127.0.0.1/o/r/issues/1"] {
+        let stderr = review(&["--mr", nonsense]).run().await.expect_code(2).stderr;
+        assert!(
+            stderr.contains("is not the address of a merge request")
+                && stderr.contains(
+                    "/-/merge_requests/7, and that of a pull request like https://github.com/owner/name/pull/7"
+                ),
+            "{stderr}"
+        );
+    }
     // Some other repository is not taken for the project.
     let other = Repository::clean();
     clone(&pipeline, &other, "group/other");

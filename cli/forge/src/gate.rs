@@ -214,11 +214,20 @@ impl Gate {
     /// Ends the gate on the reviewed commit, which may be a newer one than it was begun on. It passes only for the target branch that
     /// was reviewed, and without a review only if the commit that it was begun on is the newest still.
     ///
-    /// Returns why it does not pass where the run's own end would. An error means that a merge that asks for it waits.
+    /// Returns why it does not pass where the run's own end would. An error means that it is not set: if it was begun, a merge that asks
+    /// for it waits, otherwise what an earlier run has set stands.
     pub async fn end(&self, reviewed: Reviewed<'_>, end: &CheckEnd) -> Result<Option<String>, ApiError> {
-        let ended = self.end_now(reviewed, end).await;
-        ended
-            .map_err(|error| error.adding("the check has no end, so a merge that asks for it waits. Run the job again"))
+        let error = match self.end_now(reviewed, end).await {
+            Err(error) => error,
+            ended => return ended,
+        };
+        let is_begun = self.begun.lock().await.is_some();
+        Err(error.adding(if is_begun {
+            "the check has no end, so a merge that asks for it waits. Run the job again"
+        } else {
+            "the check was not begun: what an earlier run has set on this commit stands, and where there is none, a merge that asks \
+             for the check waits. Run the job again"
+        }))
     }
 
     async fn end_now(

@@ -198,9 +198,9 @@ impl HttpClient {
             }
             page = next;
             if page > MAX_PAGES {
-                let (forge, noun, rows) = (self.dialect.words.name, self.dialect.words.noun, rows.len());
+                let (forge, noun) = (self.dialect.words.name, self.dialect.words.noun);
                 let text = format!(
-                    "{forge} has more than {rows} rows to tell when asked to {what}; a {noun} that large is not reviewed"
+                    "{forge} has more than {MAX_PAGES} pages for a list when asked to {what}; a {noun} that large is not reviewed"
                 );
                 return Err(ApiError::new(ApiErrorKind::Other, text));
             }

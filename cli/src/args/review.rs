@@ -12,6 +12,9 @@ use super::{
 };
 use crate::env::{Environment, names};
 
+/// The name of the check where nothing names another.
+const CHECK_NAME: &str = "conclave";
+
 #[derive(Debug, Args)]
 pub(crate) struct LocalArguments {
     /// What to review: `base..head`, or a branch to compare with; by default everything that the working tree, with its
@@ -73,7 +76,7 @@ pub(crate) struct ReviewArguments {
     #[arg(long, value_name = "FILE", env = "CONCLAVE_HANDED_ON")]
     pub(crate) handed_on: Option<Utf8PathBuf>,
     /// In a job of GitHub Actions: the name of the check on the commit, which a branch's rules ask for
-    #[arg(long, value_name = "NAME", default_value = "conclave", env = "CONCLAVE_CHECK_NAME")]
+    #[arg(long, value_name = "NAME", default_value = CHECK_NAME, env = "CONCLAVE_CHECK_NAME")]
     pub(crate) check_name: String,
     /// In a job of GitHub Actions: the conclusion of the check of an approval with comments
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_COMMENTS_CONCLUDE")]
@@ -123,6 +126,8 @@ pub(crate) struct RefusedReview {
     pub(crate) mr: Option<String>,
     /// Additional certificates to trust.
     pub(crate) ca_file: Option<Utf8PathBuf>,
+    /// The name of the check on the commit.
+    pub(crate) check_name: String,
 }
 
 impl RefusedReview {
@@ -150,6 +155,7 @@ impl RefusedReview {
         Some(Self {
             mr: value("--pr", "").or_else(|| value("--mr", "CONCLAVE_MR")),
             ca_file: value("--ca-file", names::CA_FILE).map(Utf8PathBuf::from),
+            check_name: value("--check-name", "CONCLAVE_CHECK_NAME").unwrap_or_else(|| CHECK_NAME.to_owned()),
         })
     }
 }
@@ -199,6 +205,7 @@ mod tests {
             Some(RefusedReview {
                 mr: mr.map(str::to_owned),
                 ca_file: None,
+                check_name: "conclave".to_owned(),
             })
         };
         assert_eq!(read("conclave review --nonsense", &[]), of(None));
@@ -228,5 +235,12 @@ mod tests {
             of(None)
         );
         assert_eq!(read("conclave local --nonsense", &[]), None);
+        for (line, variables) in [
+            ("conclave review --check-name=gate --nonsense", &[][..]),
+            ("conclave review --nonsense", &[("CONCLAVE_CHECK_NAME", "gate")][..]),
+        ] {
+            let refused = read(line, variables).expect("a review");
+            assert_eq!(refused.check_name, "gate", "{line}");
+        }
     }
 }

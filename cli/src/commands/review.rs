@@ -7,12 +7,15 @@ use std::{sync::Arc, time::Duration};
 use conclave_forge::{ApiErrorKind, Publisher, Withdrawal};
 use conclave_shared::{config::TimeLimitOverrides, telemetry::RunStage};
 
-use self::ending::{Ending, take_back, withdraw_anyway};
+use self::ending::{Ending, fail_check_anyway, take_back, withdraw_anyway};
 use super::workflow_job::{self, Commanded, Task};
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
     context::Context,
-    env::{Environment, ci::CiEnvironment},
+    env::{
+        Environment,
+        ci::{CiEnvironment, RefusedCheckout},
+    },
     exit::{Exit, Failure},
     run::{
         self,
@@ -130,7 +133,7 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
 /// The pipeline of a command: its commit is the one that the pull request had then, and its code must not be checked out.
 fn at_command(mut pipeline: CiEnvironment, commanded: Option<Commanded>) -> CiEnvironment {
     if let Some(Commanded { head, .. }) = commanded {
-        pipeline.refused_checkout = Some(head.clone());
+        pipeline.refused_checkout = Some(RefusedCheckout::of_command(&head));
         pipeline.head_sha = Some(head);
     }
     pipeline
@@ -183,6 +186,9 @@ async fn review(
         };
         if let Some(broken) = broken {
             // Before anything else, which may be what is broken.
+            if post {
+                take_outdated_back(&publisher, context).await;
+            }
             broken.skip_review(&request, post, report, context).await?;
             if let Some(workflow) = &workflow {
                 workflow.skipped(broken.user());
@@ -196,10 +202,7 @@ async fn review(
     let opening = async {
         if !arguments.estimate && post {
             // Should that fail, the end of the run does it.
-            let done = "The bot's approval of an earlier commit was taken back.";
-            if let Err(failure) = take_back(publisher.withdraw_outdated(), done, context).await {
-                output.warn(failure);
-            }
+            take_outdated_back(&publisher, context).await;
         }
         report.enter(RunStage::Checkout);
         let scratch = Scratch::create(signals.stop())?;
@@ -234,7 +237,15 @@ async fn review(
     Box::pin(run::review(source, &arguments.common, scratch, report, context)).await
 }
 
-/// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes.
+/// Takes the bot's approval of another commit or another target branch back, and says so.
+async fn take_outdated_back(publisher: &Publisher, context: &Context) {
+    let done = "The bot's approval of an earlier commit was taken back.";
+    if let Err(failure) = take_back(publisher.withdraw_outdated(), done, context).await {
+        context.output.warn(failure);
+    }
+}
+
+/// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes, and the check fails.
 pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
     // A signal must not end it before that: it takes seconds at most.
     let _ = context.watch_signals();
@@ -248,8 +259,15 @@ pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
         stopped: false,
     };
     let last_word = withdraw_anyway(mr, withdrawal, &context);
-    let (taken_back, ()) = tokio::join!(last_word, report.flush(&context.output));
-    if let Err(failure) = taken_back {
+    let check = async {
+        match mr {
+            // The check is that of a job's own pull request.
+            Some(_) => Ok(()),
+            None => Box::pin(fail_check_anyway(&review.check_name, &context)).await,
+        }
+    };
+    let (taken_back, failed, ()) = tokio::join!(last_word, check, report.flush(&context.output));
+    for failure in [taken_back, failed].into_iter().filter_map(Result::err) {
         context.output.warn(failure);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use conclave_engine::untrusted::code_span;
+use conclave_engine::{review::ReviewMode, untrusted::code_span};
 use conclave_forge::{ApiErrorKind, Asked, Command, Publisher, command_help};
 
 use crate::{
     args::ReviewArguments,
     context::Context,
-    env::ci::{CiEnvironment, ForgeSettings, WorkflowJob},
+    env::ci::{CiEnvironment, ForgeSettings, RefusedCheckout, WorkflowJob},
     exit::{Exit, Failure},
     run::{
         plan::explanation,
@@ -143,8 +143,10 @@ async fn explain(
     context: &Context,
 ) -> Result<String, Failure> {
     let reviewed = code_span(&head);
+    let from_fork = publisher.subject().await?.from_fork;
+    let default_mode = pipeline.forge.default_mode();
     let pipeline = CiEnvironment {
-        refused_checkout: Some(head.clone()),
+        refused_checkout: Some(RefusedCheckout::of_command(&head)),
         head_sha: Some(head),
         ..pipeline
     };
@@ -162,15 +164,29 @@ async fn explain(
         secret: Some(pipeline.forge.secret().clone()),
     };
     let planning = &arguments.common.planning;
-    let plan: String = Box::pin(explanation(source, planning, &scratch, context))
-        .await?
-        .chars()
-        .take(MAX_EXPLANATION)
-        .collect();
+    let (plan, mode_of_repository) = Box::pin(explanation(source, planning, &scratch, context)).await?;
+    let plan: String = plan.chars().take(MAX_EXPLANATION).collect();
+    let mode = arguments.mode.or(mode_of_repository).unwrap_or(default_mode);
     Ok(format!(
-        "A review of {reviewed} would be this. Nothing was reviewed for this answer.\n\n{}",
-        fenced(&plan)
+        "A review of {reviewed} would be this. Nothing was reviewed for this answer.\n\n{}\n\n{}",
+        fenced(&plan),
+        may_do(mode, from_fork)
     ))
+}
+
+/// Says what a verdict may do in this job.
+fn may_do(mode: ReviewMode, from_fork: bool) -> String {
+    let mode = match mode {
+        ReviewMode::Comment => "The mode of this job is `comment`: the bot neither approves nor requests changes.",
+        ReviewMode::Approve => "The mode of this job is `approve`: the bot may approve, and requests no changes.",
+        ReviewMode::Gate => "The mode of this job is `gate`: the bot may approve, and requests changes.",
+    };
+    let of_fork = if from_fork {
+        " The pull request comes from a fork, which the bot never approves."
+    } else {
+        ""
+    };
+    format!("{mode}{of_fork}")
 }
 
 /// A block in which nothing acts: its fence is longer than any run of backticks in it.

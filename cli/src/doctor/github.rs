@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conclave_forge::{ApiError, ApiErrorKind};
-use conclave_plugin_github::{Examination, GitHubSettings, examine as ask};
+use conclave_plugin_github::{Examination, GitHubSettings, Right, examine as ask};
 
 use super::{Check, Found, network::unreachable_step};
 
@@ -19,15 +19,15 @@ pub(super) async fn examine(github: &GitHubSettings, (check_name, uploads): (&st
         rights,
         required_checks,
         workflows_may_approve,
-    } = match ask(github, limit).await {
+    } = match ask(github, uploads, limit).await {
         Ok(examination) => examination,
         Err(error) => return Found::one(refused(&error)),
     };
     let mut found = Found::one(Check::ok("github", format!("{host} knows the token as {account}")));
     let checks = judged("permission-checks", "checks", &rights.checks);
     // A commit status is needed only where check runs cannot be written.
-    let statuses =
-        (!matches!(rights.checks, Ok(true))).then(|| judged("permission-statuses", "statuses", &rights.statuses));
+    let statuses = (!matches!(rights.checks, Ok(Right::Granted)))
+        .then(|| judged("permission-statuses", "statuses", &rights.statuses));
     let comments = judged("permission-pull-requests", "pull-requests", &rights.pull_requests);
     found.checks.push(match rights.pull_requests {
         Ok(_) => required(comments),
@@ -35,28 +35,34 @@ pub(super) async fn examine(github: &GitHubSettings, (check_name, uploads): (&st
     });
     found.checks.push(checks);
     found.checks.extend(statuses);
-    if uploads {
-        found.checks.push(judged(
-            "permission-security-events",
-            "security-events",
-            &rights.security_events,
-        ));
-    }
+    let code_scanning = rights.security_events.as_ref();
+    found
+        .checks
+        .extend(code_scanning.map(|right| judged("permission-security-events", "security-events", right)));
     found.checks.push(pull_request_check(&pull_request));
     found
         .checks
         .extend(required_checks.map(|required| gate(check_name, &required)));
-    found.checks.extend(workflows_may_approve.map(|may| {
-        const NAME: &str = "approvals";
-        if may {
-            Check::ok(NAME, "workflows may approve pull requests")
-        } else {
+    found.checks.push(approvals(workflows_may_approve));
+    found
+}
+
+/// Says whether the job's own token may approve. GitHub shows that setting to administrators, and no job's token is one.
+fn approvals(may: Option<bool>) -> Check {
+    const NAME: &str = "approvals";
+    match may {
+        Some(true) => Check::ok(NAME, "workflows may approve pull requests"),
+        Some(false) => {
             let detail = "workflows may not approve: with the job's token `--mode approve` approves nothing";
             Check::warning(NAME, detail)
                 .next("allow it under Settings, Actions, General, or use the token of an App of your own")
         }
-    }));
-    found
+        None => Check::ok(
+            NAME,
+            "whether workflows may approve pull requests cannot be seen with this token; it matters where the bot approves \
+             with the job's own token",
+        ),
+    }
 }
 
 /// A token that GitHub does not take, or no GitHub at all.
@@ -70,7 +76,7 @@ fn refused(error: &ApiError) -> Check {
 }
 
 /// A right, and the line that gives it. Without it a review works, but not as well.
-fn judged(name: &str, right: &str, has: &Result<bool, ApiError>) -> Check {
+fn judged(name: &str, right: &str, has: &Result<Right, ApiError>) -> Check {
     let without = match right {
         "checks" => "there is no check on the commit, only a commit status or the job's exit code",
         "statuses" => "the job's exit code is the only gate",
@@ -79,11 +85,24 @@ fn judged(name: &str, right: &str, has: &Result<bool, ApiError>) -> Check {
         }
         _ => "nothing can be posted",
     };
+    let add =
+        || format!("add `{right}: write` to the `permissions` of the workflow, or to the App or token that is used");
     match has {
-        Ok(true) => Check::ok(name, format!("the token has `{right}: write`")),
-        Ok(false) => Check::warning(name, format!("the token lacks `{right}: write`: {without}")).next(format!(
-            "add `{right}: write` to the `permissions` of the workflow, or to the App or token that is used"
-        )),
+        Ok(Right::Granted) => Check::ok(name, format!("the token has `{right}: write`")),
+        Ok(Right::MissingForPerson) if right == "checks" => {
+            let detail =
+                format!("a personal access token cannot make check runs, whatever its permissions are: {without}");
+            Check::warning(name, detail).next(
+                "use the job's own GITHUB_TOKEN or the token of a GitHub App, or require the commit status in place of the check",
+            )
+        }
+        Ok(Right::Unfound) if right == "checks" => {
+            let detail = format!("the token lacks `{right}: write`, or the server has no check runs: {without}");
+            Check::warning(name, detail).next(add())
+        }
+        Ok(Right::Missing | Right::MissingForPerson | Right::Unfound) => {
+            Check::warning(name, format!("the token lacks `{right}: write`: {without}")).next(add())
+        }
         Err(error) => Check::warning(
             name,
             format!("whether the token has `{right}: write` cannot be seen: {error}"),

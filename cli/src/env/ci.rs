@@ -92,9 +92,27 @@ pub(crate) struct CiEnvironment {
     /// The repository's address, with the job's own credentials in it.
     pub(crate) repository_url: Option<SecretString>,
     /// The commit that must not be checked out, because the job has secrets that the change's author does not.
-    pub(crate) refused_checkout: Option<String>,
+    pub(crate) refused_checkout: Option<RefusedCheckout>,
     /// The project that a repository in `directory` has to be a clone of, where nobody has checked it out for this.
     pub(crate) clone_of: Option<CloneOf>,
+}
+
+/// A commit of the change that must not be checked out, and the event whose jobs have secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RefusedCheckout {
+    pub(crate) head: String,
+    /// The event's name, as in `pull_request_target`.
+    pub(crate) event: String,
+}
+
+impl RefusedCheckout {
+    /// The head of the pull request in the job of a command.
+    pub(crate) fn of_command(head: &str) -> Self {
+        Self {
+            head: head.to_owned(),
+            event: github::COMMENT.to_owned(),
+        }
+    }
 }
 
 /// A project by its address.
@@ -198,7 +216,14 @@ impl Environment {
         if PullRequestAddress::is_one(address) {
             return self.pull_request(address, directory);
         }
-        let address = MergeRequestAddress::parse(address)?;
+        let address = MergeRequestAddress::parse(address).map_err(|error| {
+            // What is of neither forge may be meant for either.
+            if address.contains("merge_requests") {
+                return Failure::from(error);
+            }
+            let example = PullRequestAddress::EXAMPLE;
+            Failure::Settings(format!("{error}, and that of a pull request like {example}"))
+        })?;
         let token = self.required(
             names::GITLAB_TOKEN,
             "make an access token with the scope `api` for an account with the role Developer in the project",

@@ -8,7 +8,7 @@ use conclave_engine::{
     panel::{Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
     repo_config::RuntimeChoice,
-    review::{ApprovalHold, Presence, RuntimeName},
+    review::{ApprovalHold, Presence, ReviewMode, RuntimeName},
     rules::RuleInForce,
 };
 use conclave_opencode::v1::{ConfigFile, Endpoints, explain};
@@ -235,22 +235,26 @@ pub(crate) async fn plan(
     Ok(Exit::Reviewed)
 }
 
-/// The plan as a text without a layout of a terminal's: who would review, and why.
+/// The plan as a text without a layout of a terminal's: who would review, and why. With it comes the mode that the repository's settings
+/// name.
 pub(crate) async fn explanation(
     source: Source,
     planning: &PlanningArguments,
     scratch: &Scratch,
     context: &Context,
-) -> Result<String, Failure> {
+) -> Result<(String, Option<ReviewMode>), Failure> {
     let tokenizer = tokenizer::load();
     let components = Components::new(&source, None, &context.env)?;
     let notes = components.notes.clone();
     let mut prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
-    let of_repo = prepared.repo.in_force.config.review.runtime;
+    let (of_repo, mode) = {
+        let review = &prepared.repo.in_force.config.review;
+        (review.runtime, review.mode)
+    };
     let runtime = runtime(planning.runtime, of_repo, &mut prepared, context).await;
     let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     let text = context.redactor.redact(&page::plan(&document));
-    Ok(door::clean(text.trim(), Keep::Text))
+    Ok((door::clean(text.trim(), Keep::Text), mode))
 }
 
 /// `opencode.json` as a run would write it, but for the ports, which are known only then.

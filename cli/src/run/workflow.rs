@@ -41,6 +41,9 @@ use crate::{
 const MAX_CHECK: usize = 60_000;
 const MAX_SUMMARY: usize = 900_000;
 
+/// The title of the check of a run that failed.
+const FAILED: &str = "The review failed";
+
 /// Maximum number of files that are named as left out.
 const MAX_LEFT_OUT: usize = 50;
 
@@ -116,8 +119,10 @@ impl WorkflowReport {
                     context.output.warn(said);
                 }
             }
-            Err(error) => {
-                context.output.warn(format!("there is no check run: {error}"));
+            Err(_) => {
+                // The review ends with the same error, which says what differs.
+                let why = "the pull request is not the one that this job is for";
+                context.output.warn(format!("there is no check run: {why}"));
                 self.check = None;
             }
         }
@@ -299,7 +304,7 @@ impl WorkflowReport {
                 let text = context.redactor.redact(&failure.to_string());
                 CheckEnd {
                     summary: code_span(&text),
-                    ..short(Conclusion::Failure, "The review failed")
+                    ..short(Conclusion::Failure, FAILED)
                 }
             }
         }
@@ -375,14 +380,6 @@ pub(crate) async fn pass_queue(
     (name, head): (&str, &str),
     context: &Context,
 ) -> Result<(), Failure> {
-    let Some(files) = context.env.workflow_files() else {
-        return Ok(());
-    };
-    let settings = check_settings(name, &files, context.env.last_request());
-    let check = GitHub::check(github, settings, head)?;
-    if let Begun::Begun(Some(said)) = check.begin().await? {
-        context.output.warn(said);
-    }
     let title = "Reviewed in the pull request";
     let end = CheckEnd {
         conclusion: Conclusion::Success,
@@ -390,11 +387,47 @@ pub(crate) async fn pass_queue(
         summary: format!("{title}: a merge queue reviews nothing again."),
         annotations: Vec::new(),
     };
+    set_check(github, (name, head), &end, context).await
+}
+
+/// Fails the check of a job whose arguments are wrong: what an earlier run has said of the commit must not stand. A pull request that is
+/// not open is left alone.
+pub(crate) async fn fail_check(pipeline: &CiEnvironment, name: &str, context: &Context) -> Result<(), Failure> {
+    let (ForgeSettings::GitHub(github), Some(head)) = (&pipeline.forge, &pipeline.head_sha) else {
+        return Ok(());
+    };
+    let end = CheckEnd {
+        conclusion: Conclusion::Failure,
+        title: FAILED.to_owned(),
+        summary: "The run could not begin: its arguments are wrong. The job's log says which.".to_owned(),
+        annotations: Vec::new(),
+    };
+    set_check(github, (name, head), &end, context).await
+}
+
+/// Sets the check of a job that reviews nothing.
+async fn set_check(
+    github: &GitHubSettings,
+    (name, head): (&str, &str),
+    end: &CheckEnd,
+    context: &Context,
+) -> Result<(), Failure> {
+    let Some(files) = context.env.workflow_files() else {
+        return Ok(());
+    };
+    let settings = check_settings(name, &files, context.env.last_request());
+    let check = GitHub::check(github, settings, head)?;
+    let Begun::Begun(said) = check.begin().await? else {
+        return Ok(());
+    };
+    if let Some(said) = said {
+        context.output.warn(said);
+    }
     let reviewed = Looked {
         head: Some(head),
         target: None,
     };
-    check.end(reviewed, &end).await?;
+    check.end(reviewed, end).await?;
     Ok(())
 }
 

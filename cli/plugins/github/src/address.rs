@@ -27,6 +27,9 @@ pub struct PullRequestAddress {
 }
 
 impl PullRequestAddress {
+    /// An address that is right, for texts.
+    pub const EXAMPLE: &'static str = FORM.example;
+
     /// Reads an address such as `https://github.com/owner/name/pull/7`, with whatever may stand behind the number. Where the server
     /// is another one than github.com, it is an Enterprise Server, or a host of data residency.
     pub fn parse(address: &str) -> Result<Self, ApiError> {

@@ -171,7 +171,8 @@ impl GateApi for Checks {
         let listed: Listed = self
             .github
             .get("look for its check", &self.github.repository(&url))
-            .await?;
+            .await
+            .map_err(without_checks)?;
         let runs = listed.check_runs.into_iter().map(|run| GateRun {
             id: run.id,
             passed: run.passes(),
@@ -188,7 +189,8 @@ impl GateApi for Checks {
         let http = &self.github.http;
         let run: Run = http
             .write("begin its check", Method::POST, &url, &body, Repeat::Never)
-            .await?;
+            .await
+            .map_err(without_checks)?;
         Ok(run.id)
     }
 
@@ -237,6 +239,19 @@ impl GateApi for Checks {
         let http = &self.github.http;
         http.put("set a commit status", Method::POST, &url, &body).await
     }
+}
+
+/// The error where check runs are not found: the pull request was read before, so the repository is seen.
+fn without_checks(error: ApiError) -> ApiError {
+    if error.kind != ApiErrorKind::NotFound {
+        return error;
+    }
+    let text = format!(
+        "GitHub does not find the check runs of the repository (404 {}). An older Enterprise Server has none; a token that may not see \
+         them gets the same answer",
+        error.words
+    );
+    ApiError::new(ApiErrorKind::NotFound, text).with_words(error.words)
 }
 
 fn annotation(one: &Annotation) -> Value {

@@ -64,6 +64,11 @@ fn kind(status: u16) -> ApiErrorKind {
     }
 }
 
+/// Returns whether these are the words for a person's token: an App's is an `integration`.
+pub(crate) fn is_of_person(words: &str) -> bool {
+    words.contains("via a GitHub App") || words.contains("personal access token")
+}
+
 /// The refusal for a missing permission, with the line that a workflow needs.
 fn forbidden(what: &str, words: &str, headers: &HeaderMap) -> String {
     let accepted = headers.get(ACCEPTED).and_then(|value| value.to_str().ok());
@@ -74,13 +79,21 @@ fn forbidden(what: &str, words: &str, headers: &HeaderMap) -> String {
         .map(str::trim)
         .collect();
     needed.sort_by_key(|needed| !needed.starts_with("pull_requests="));
-    let advice = needed.first().and_then(|needed| needed.split_once('=')).map_or_else(
-        || "Give it the permission".to_owned(),
-        |(name, access)| {
+    let needed = needed.first().and_then(|needed| needed.split_once('='));
+    let is_for_apps =
+        words.contains("via a GitHub App") || is_of_person(words) && needed.is_some_and(|(name, _)| name == "checks");
+    let advice = match needed {
+        _ if is_for_apps => {
+            "Only the token of an App can: the job's own GITHUB_TOKEN, or that of a GitHub App; a personal access token cannot, \
+             whatever its permissions are"
+                .to_owned()
+        }
+        Some((name, access)) => {
             let name = name.replace('_', "-");
             format!("Add `{name}: {access}` to the `permissions` of the workflow, or to the App or token that is used")
-        },
-    );
+        }
+        None => "Give it the permission".to_owned(),
+    };
     format!("the token may not {what} (403 {words}). {advice}. `conclave doctor` says what else is missing")
 }
 

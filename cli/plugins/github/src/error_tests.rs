@@ -31,6 +31,7 @@ fn every_error_says_what_to_do() {
     let missing = r#"{"message":"Resource not accessible by integration"}"#;
     let secondary = r#"{"message":"You have exceeded a secondary rate limit."}"#;
     let accepted = [("x-accepted-github-permissions", "issues=write; pull_requests=write")];
+    let checks = [("x-accepted-github-permissions", "checks=write")];
     for (status, with, body, kind, part) in [
         (
             401,
@@ -47,6 +48,35 @@ fn every_error_says_what_to_do() {
             "Add `pull-requests: write` to the `permissions`",
         ),
         (403, &[], missing, ApiErrorKind::Forbidden, "the token may not x"),
+        (
+            403,
+            &checks[..],
+            missing,
+            ApiErrorKind::Forbidden,
+            "Add `checks: write` to the `permissions`",
+        ),
+        // No permission lets a person's token make check runs.
+        (
+            403,
+            &checks[..],
+            r#"{"message":"Resource not accessible by personal access token"}"#,
+            ApiErrorKind::Forbidden,
+            "a personal access token cannot",
+        ),
+        (
+            403,
+            &[],
+            r#"{"message":"You must authenticate via a GitHub App."}"#,
+            ApiErrorKind::Forbidden,
+            "a personal access token cannot",
+        ),
+        (
+            403,
+            &accepted[..],
+            r#"{"message":"Resource not accessible by personal access token"}"#,
+            ApiErrorKind::Forbidden,
+            "Add `pull-requests: write` to the `permissions`",
+        ),
         (
             403,
             &[],

@@ -9,7 +9,7 @@ use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{GitHub, GitHubSettings, github::encoded};
+use crate::{GitHub, GitHubSettings, error::is_of_person, github::encoded};
 
 /// A commit that no repository has.
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
@@ -33,13 +33,26 @@ pub struct Examination {
 #[derive(Debug)]
 pub struct Rights {
     /// Reviews and comments.
-    pub pull_requests: Result<bool, ApiError>,
+    pub pull_requests: Result<Right, ApiError>,
     /// Check runs.
-    pub checks: Result<bool, ApiError>,
+    pub checks: Result<Right, ApiError>,
     /// Commit statuses.
-    pub statuses: Result<bool, ApiError>,
-    /// Code scanning.
-    pub security_events: Result<bool, ApiError>,
+    pub statuses: Result<Right, ApiError>,
+    /// Code scanning; none where it was not asked about.
+    pub security_events: Option<Result<Right, ApiError>>,
+}
+
+/// A right of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    /// The token has it.
+    Granted,
+    /// The token lacks it.
+    Missing,
+    /// The token is a person's and lacks it. There are rights that only Apps can have.
+    MissingForPerson,
+    /// GitHub does not find what it is for: the token does not see it, or the server has no such thing.
+    Unfound,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,9 +60,9 @@ struct Viewer {
     login: String,
 }
 
-/// Asks GitHub about a token; nothing is repeated and nothing is written. An error means that the token is not accepted, or that GitHub
-/// cannot be reached.
-pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Examination, ApiError> {
+/// Asks GitHub about a token, and about code scanning where `uploads` says that findings go there; nothing is repeated and nothing is
+/// written. An error means that the token is not accepted, or that GitHub cannot be reached.
+pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) -> Result<Examination, ApiError> {
     let github = GitHub::new(settings, ClientTimeouts::once(limit))?;
     let viewer: Viewer = github
         .query(
@@ -86,9 +99,12 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
         },
         checks: github.may_write(&github.repository("/check-runs"), &check).await,
         statuses: github.may_write(&github.repository(&statuses), &status).await,
-        security_events: github
-            .may_write(&github.repository("/code-scanning/sarifs"), &no_log)
-            .await,
+        security_events: if uploads {
+            let url = github.repository("/code-scanning/sarifs");
+            Some(github.may_write(&url, &no_log).await)
+        } else {
+            None
+        },
     };
     let url = github.repository("/actions/permissions/workflow");
     let permissions: Result<Value, _> = github.get("read the settings of workflows", &url).await;
@@ -115,14 +131,16 @@ impl GitHub {
         Some(names.map(str::to_owned).collect())
     }
 
-    /// Returns whether a request that cannot be carried out fails for its content, not for a right.
-    async fn may_write(&self, url: &str, body: &Value) -> Result<bool, ApiError> {
+    /// Reads a right from a request that cannot be carried out: with it, it fails for its content.
+    async fn may_write(&self, url: &str, body: &Value) -> Result<Right, ApiError> {
         let Err(error) = self.create("try a right", url, body).await else {
-            return Ok(true);
+            return Ok(Right::Granted);
         };
         match error.kind {
-            ApiErrorKind::Refused => Ok(true),
-            ApiErrorKind::Forbidden | ApiErrorKind::NotFound => Ok(false),
+            ApiErrorKind::Refused => Ok(Right::Granted),
+            ApiErrorKind::Forbidden if is_of_person(&error.words) => Ok(Right::MissingForPerson),
+            ApiErrorKind::Forbidden => Ok(Right::Missing),
+            ApiErrorKind::NotFound => Ok(Right::Unfound),
             _ => Err(error),
         }
     }

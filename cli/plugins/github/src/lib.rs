@@ -27,7 +27,7 @@ mod wire;
 pub use address::PullRequestAddress;
 pub use check::CheckSettings;
 pub use error::WORDS;
-pub use examine::{Examination, Rights, examine};
+pub use examine::{Examination, Right, Rights, examine};
 pub use github::GitHub;
 pub use review_state::SignedOpinion;
 

@@ -72,6 +72,26 @@ impl Pull {
         self.head.sha == expected.sha && self.head.repository_id() == expected.repository
     }
 
+    /// Says how its head differs from the expected one.
+    fn difference_from(&self, expected: &ExpectedHead) -> String {
+        if self.head.sha != expected.sha {
+            return format!(
+                "its head is {}, and the run was of {}. What was handed on is not believed; if there was a push meanwhile, its own run \
+                 reviews it",
+                self.head.sha, expected.sha
+            );
+        }
+        let place = self.head.repo.as_ref().map_or_else(
+            || "a repository that is gone".to_owned(),
+            |repository| format!("the repository {} (number {})", repository.full_name, repository.id),
+        );
+        format!(
+            "its head {} is in {place}, and the run was of the same commit in the repository with the number {}. What was handed on is not \
+             believed",
+            self.head.sha, expected.repository
+        )
+    }
+
     /// The word for its state.
     pub(crate) fn word(&self) -> String {
         self.lifecycle().word().to_owned()
@@ -173,10 +193,10 @@ impl GitHub {
         let pull: Pull = self.get("read the pull request", &self.pull("")).await?;
         match &self.expected {
             Some(expected) if !pull.has_head(expected) => {
+                let difference = pull.difference_from(expected);
                 let text = format!(
-                    "the pull request {} is not the one that the first workflow ran for: its head is {}, and the run was of {}. What was \
-                     handed on is not believed; if there was a push meanwhile, its own run reviews it",
-                    self.number, pull.head.sha, expected.sha
+                    "the pull request {} is not the one that the first workflow ran for: {difference}",
+                    self.number
                 );
                 Err(ApiError::new(ApiErrorKind::Settings, text))
             }

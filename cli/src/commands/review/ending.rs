@@ -3,14 +3,20 @@
 use std::sync::Arc;
 
 use conclave_engine::ports::ForgeError;
-use conclave_forge::{ApiError, Publisher, Withdrawal};
+use conclave_forge::{ApiError, ApiErrorKind, Publisher, Withdrawal};
 use tokio::time::{sleep_until, timeout_at};
 
 use crate::{
     context::{Context, LastStep},
     exit::{Exit, Failure},
-    run::{report::RunReport, workflow::WorkflowReport},
+    run::{
+        report::RunReport,
+        workflow::{WorkflowReport, fail_check},
+    },
 };
+
+/// The error where the forge does not answer in time. Whether the check was begun is not known then.
+const NO_END: &str = "the check may have no end, and a merge that asks for it waits then: the forge took too long";
 
 /// The line about an approval that the bot has withdrawn.
 const TAKEN_BACK: &str = "The bot's earlier approval was taken back.";
@@ -64,6 +70,8 @@ impl Ending<'_> {
         match &self.publisher {
             _ if self.shows_only => Ok(()),
             Some(publisher) if publisher.has_concluded() => Ok(()),
+            // Its approval is not this run's to take back.
+            Some(_) if is_of_another_change(result) => Ok(()),
             Some(publisher) => take_back(publisher.withdraw(withdrawal), TAKEN_BACK, context).await,
             None => withdraw_anyway(self.address, withdrawal, context).await,
         }
@@ -83,7 +91,7 @@ async fn end_report(
     };
     tokio::select! {
         ended = workflow.end(result, target, context) => ended,
-        () = given_up => Err(ForgeError("the check has no end, so a merge that asks for it waits: the forge took too long".to_owned()).into()),
+        () = given_up => Err(ForgeError(NO_END.to_owned()).into()),
     }
 }
 
@@ -98,6 +106,11 @@ fn after(step: Result<(), Failure>, result: Result<Exit, Failure>, context: &Con
         }
         Ok(()) => result,
     }
+}
+
+/// Returns whether the run ended because the change is not the one that its job is for.
+fn is_of_another_change(result: &Result<Exit, Failure>) -> bool {
+    matches!(result, Err(Failure::Api(error)) if error.kind == ApiErrorKind::Settings)
 }
 
 /// Returns whether the run was ended before its end.
@@ -130,6 +143,17 @@ pub(super) async fn withdraw_anyway(
         }
     };
     take_back(attempt, TAKEN_BACK, context).await
+}
+
+/// Fails the check for a run that has no client of the forge, because its arguments are wrong: as far as the job is known.
+pub(super) async fn fail_check_anyway(name: &str, context: &Context) -> Result<(), Failure> {
+    let env = context.env.without_unusable_certificates();
+    // Without a known job there is no check to set.
+    let Ok(pipeline) = env.pipeline() else { return Ok(()) };
+    let failing = fail_check(&pipeline, name, context);
+    timeout_at(context.given_up(LastStep::Check), failing)
+        .await
+        .unwrap_or_else(|_| Err(ForgeError(NO_END.to_owned()).into()))
 }
 
 /// Takes an approval back, because there is no review of what is there now, and says so. An error means that it may stand.

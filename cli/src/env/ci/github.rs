@@ -13,7 +13,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, de::IgnoredAny};
 use url::Url;
 
-use super::{CiEnvironment, CloneOf, ForgeSettings, web_address};
+use super::{CiEnvironment, CloneOf, ForgeSettings, RefusedCheckout, web_address};
 use crate::{
     env::{Environment, names},
     exit::Failure,
@@ -29,7 +29,7 @@ const TRUSTED: [&str; 1] = ["pull_request_target"];
 /// The event of a workflow that follows another one, which ran without rights.
 const FOLLOWING: &str = "workflow_run";
 /// The event of a comment on a pull request, which runs with the secrets of the repository.
-const COMMENT: &str = "issue_comment";
+pub(super) const COMMENT: &str = "issue_comment";
 /// The event of a group of pull requests that a merge queue is about to merge.
 const QUEUE: &str = "merge_group";
 /// The account whose jobs have a reading token and secrets of their own.
@@ -297,7 +297,10 @@ impl Environment {
         Ok(CiEnvironment {
             directory: Utf8PathBuf::from(self.get("GITHUB_WORKSPACE").unwrap_or(".")),
             project_path: project_name(&server, repository),
-            refused_checkout: head.clone().filter(|_| is_trusted),
+            refused_checkout: head.clone().filter(|_| is_trusted).map(|head| RefusedCheckout {
+                head,
+                event: event_name.to_owned(),
+            }),
             head_sha: head,
             repository_url: Some(with_token(clone, token)),
             clone_of: None,
@@ -363,8 +366,12 @@ impl Environment {
             return Err(wrong("it is not a small file"));
         }
         let text = std::fs::read(path).map_err(|error| wrong(&format!("it cannot be read ({error})")))?;
-        let handed_on: HandedOn = serde_json::from_slice(&text)
-            .map_err(|_| wrong("it is not `{\"number\": N, \"head\": \"COMMIT\"}` and nothing else"))?;
+        // A struct is also read from a list of its fields, which is not what the first workflow writes.
+        let is_object = text.trim_ascii_start().starts_with(b"{");
+        let handed_on: HandedOn = Some(&text)
+            .filter(|_| is_object)
+            .and_then(|text| serde_json::from_slice(text).ok())
+            .ok_or_else(|| wrong("it is not `{\"number\": N, \"head\": \"COMMIT\"}` and nothing else"))?;
         if handed_on.head != run.head_sha || !is_commit(&run.head_sha) {
             return Err(wrong("it names another commit than the run was of"));
         }

@@ -12,7 +12,7 @@ use secrecy::ExposeSecret;
 use crate::{
     env::{
         Environment,
-        ci::{CiEnvironment, CloneOf},
+        ci::{CiEnvironment, CloneOf, RefusedCheckout},
         names,
     },
     exit::Failure,
@@ -190,21 +190,24 @@ pub(crate) async fn acceptable(pipeline: &CiEnvironment) -> Result<Option<Reposi
             )));
         }
     }
-    if let Some(head) = &pipeline.refused_checkout {
-        refuse_head(&repository, head).await?;
+    if let Some(refused) = &pipeline.refused_checkout {
+        refuse_head(&repository, refused).await?;
     }
     Ok(Some(repository))
 }
 
 /// Refuses a checkout of the change, or of a merge of it, in a job that has secrets: whatever runs in it beside this program would
 /// run the author's code with them.
-async fn refuse_head(repository: &Repository, head: &str) -> Result<(), Failure> {
+async fn refuse_head(
+    repository: &Repository,
+    RefusedCheckout { head, event }: &RefusedCheckout,
+) -> Result<(), Failure> {
     for revision in ["HEAD", "HEAD^1", "HEAD^2"] {
-        if repository.commit(revision).await.is_ok_and(|commit| commit == head) {
+        if repository.commit(revision).await.is_ok_and(|commit| commit == *head) {
             return Err(Failure::Settings(format!(
-                "this job runs with the repository's secrets (`pull_request_target`) and has checked out the code of the pull request \
-                 ({revision} is {head}): what runs there could steal them. Remove `ref:` from the step with `actions/checkout`; the \
-                 commits that are reviewed are fetched as data"
+                "this job runs with the repository's secrets (`{event}`) and has checked out the code of the pull request ({revision} \
+                 is {head}): what runs there could steal them. Remove `ref:` from the step with `actions/checkout`; the commits that \
+                 are reviewed are fetched as data"
             )));
         }
     }
