@@ -313,7 +313,11 @@ mod tests {
     #[test]
     fn a_run_is_expected_to_end_within_the_shorter_of_its_limit_and_the_jobs_time() {
         for (left, expected) in [(None, 28_800), (Some(2669), 2669), (Some(90_000), 28_800), (Some(0), 0)] {
-            assert_eq!(effective_limit(28_800, left.map(Duration::from_secs)), expected, "{left:?}");
+            assert_eq!(
+                effective_limit(28_800, left.map(Duration::from_secs)),
+                expected,
+                "{left:?}"
+            );
         }
     }
 }

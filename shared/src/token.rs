@@ -106,11 +106,11 @@ fn is_misplaced(name: &str, token: &str, projects: Option<&str>) -> bool {
     /// Secrets of this length are not words that a person writes.
     const LONG: usize = 24;
     let has = |text: &str, of: fn(&char) -> bool| text.chars().any(|character| of(&character));
-    let is_random = |text: &str| {
-        text.len() >= LONG && has(text, char::is_ascii_digit) && text.chars().any(char::is_alphabetic)
-    };
+    let is_random =
+        |text: &str| text.len() >= LONG && has(text, char::is_ascii_digit) && text.chars().any(char::is_alphabetic);
     // In Base64 there are slashes, too, between letters of both cases.
-    let is_base64 = |text: &str| is_random(text) && has(text, char::is_ascii_uppercase) && has(text, char::is_ascii_lowercase);
+    let is_base64 =
+        |text: &str| is_random(text) && has(text, char::is_ascii_uppercase) && has(text, char::is_ascii_lowercase);
     token.contains(['*', '|'])
         || (token.contains('/') && !is_base64(token))
         || (projects.is_none() && is_random(name) && token.len() < LONG)
@@ -209,13 +209,28 @@ mod tests {
         let forgotten = format!("{SECRET}:platform/**");
         let accepted = format!("good:one, {forgotten}, platform/*, {LONG}:platform, :a|b, ci:{BASE64}, tools/lint,");
         assert_eq!(misplaced(&accepted), [2, 3, 4, 5, 7]);
-        for pattern in ["platform/**", "platform/*", "platform", "a|b", "tools/lint", SECRET, LONG] {
+        for pattern in [
+            "platform/**",
+            "platform/*",
+            "platform",
+            "a|b",
+            "tools/lint",
+            SECRET,
+            LONG,
+        ] {
             assert!(grant(pattern, &accepted).is_none(), "{pattern}");
         }
         for token in ["one", BASE64] {
             assert!(grant(token, &accepted).is_some(), "{token}");
         }
-        for good in ["", "t", "ci:t", &format!("ci:{SECRET}:platform/**|tools/lint"), &format!(":{LONG}:**"), LONG] {
+        for good in [
+            "",
+            "t",
+            "ci:t",
+            &format!("ci:{SECRET}:platform/**|tools/lint"),
+            &format!(":{LONG}:**"),
+            LONG,
+        ] {
             assert_eq!(misplaced(good), Vec::<usize>::new(), "{good}");
         }
     }

@@ -34,6 +34,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         touched: Vec::new(),
         unproven: Vec::new(),
         unlisted: Vec::new(),
+        refuted_before: Vec::new(),
         identities: BTreeMap::default(),
         heard: 0,
     });
