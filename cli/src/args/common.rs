@@ -10,6 +10,7 @@ use conclave_shared::{
 };
 
 use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, RUNTIMES, ReviewFormat, one_of};
+use crate::env::names;
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
@@ -53,7 +54,7 @@ pub(crate) struct CommonArguments {
         require_equals = true,
         default_missing_value = "enforced",
         value_parser = one_of(REQUIRED_SANDBOXES),
-        env = "CONCLAVE_REQUIRE_SANDBOX"
+        env = names::REQUIRE_SANDBOX
     )]
     pub(crate) require_sandbox: Option<SandboxLevel>,
     /// Do not use what the tracker remembers of the project's earlier changes
