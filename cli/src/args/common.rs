@@ -45,8 +45,8 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
-    /// Start no review, and nothing of OpenCode, where the operating system's sandbox around the agents is less than this, and end
-    /// with exit code 6; without a value `enforced`. By default what `.conclave.toml` says, which this can only raise
+    /// Refuse to start a review or OpenCode (exit code 6) unless the sandbox is at least LEVEL; without a value `enforced`. By default
+    /// what `.conclave.toml` says, which this can only raise
     #[arg(
         long,
         value_name = "LEVEL",
