@@ -192,7 +192,8 @@ impl Run<'_> {
         let choice = of_job(arguments.planning.runtime, &self.recording).map_err(Err)?;
         let of_repository = components.of_repository.subscribe();
         let private = [self.records(), source.places()].concat();
-        let mut begun = None;
+        // Before it has begun there is nothing to stop, as with the native runtime.
+        let mut starting = Starting::Native { instead: None };
         // The start's limit is known only when all settings are; the runtime starts meanwhile.
         let (wanted, is_wanted) = watch::channel(Wanted::NotKnown);
         let preparing = async {
@@ -216,12 +217,11 @@ impl Run<'_> {
                 private: &private,
                 required: arguments.require_sandbox,
             };
-            Ok(
-                match begun.insert(Starting::begin(choice, &place, of_repository).await) {
-                    Ok(starting) => starting.answers(is_wanted).await,
-                    Err(_) => Ok(()),
-                },
-            )
+            let answered = async {
+                starting = Starting::begin(choice, &place, of_repository).await?;
+                starting.answers(is_wanted).await
+            };
+            Ok(answered.await)
         };
         let ready = tokio::select! {
             exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, output))),
@@ -231,16 +231,12 @@ impl Run<'_> {
         let (mut prepared, answered) = match ready {
             Ok(ready) => ready,
             Err(end) => {
-                if let Some(Ok(starting)) = begun {
-                    starting.stop().await;
-                }
+                starting.stop().await;
                 return Err(end);
             }
         };
         self.report.enter(RunStage::Runtime);
         answered.map_err(Err)?;
-        // It has answered, so it has begun.
-        let starting = begun.unwrap_or(Ok(Starting::Native { instead: None })).map_err(Err)?;
         let of_repo = &prepared.repo.in_force.config.review;
         let mut starting = starting.settle(choice, of_repo.runtime).await.map_err(Err)?;
         starting.limit_start(seconds(prepared.config.limits.start_seconds));

@@ -194,7 +194,7 @@ async fn programs_that_are_missing_old_or_of_another_version() {
         .await
         .expect_code(1);
     for part in [
-        "the `git` on PATH does not answer to `--version`",
+        "`git --version` did not finish within 8 s",
         "rg does not run: it printed more than 16 KB",
         "is not a working OpenCode 1.18.33: it did not answer `--version` within 8 s",
         "conclave runtime install",

@@ -32,7 +32,6 @@ pub async fn version() -> Result<String, GitError> {
 /// The answer of this command to the question for its version. One that does not end, or writes without an end, is killed.
 async fn version_of(command: &mut Command, limit: Duration) -> Result<String, GitError> {
     let mut child = command.spawn().map_err(GitError::Start)?;
-    let no_version = |cause: &str| GitError::NoVersion(cause.to_owned());
     let answer = async {
         let (mut text, mut errors) = (Vec::new(), Vec::new());
         if let (Some(output), Some(error_output)) = (child.stdout.take(), child.stderr.take()) {
@@ -48,7 +47,7 @@ async fn version_of(command: &mut Command, limit: Duration) -> Result<String, Gi
     };
     let text = tokio::time::timeout(limit, answer)
         .await
-        .map_err(|_| no_version("does not answer"))??;
+        .map_err(|_| GitError::NoVersion(format!("did not finish within {} s", limit.as_secs())))??;
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().next().unwrap_or_default().trim();
     let found: String = line
@@ -57,7 +56,7 @@ async fn version_of(command: &mut Command, limit: Duration) -> Result<String, Gi
         .take(SHOWN_VERSION)
         .collect();
     match found.as_str() {
-        "" => Err(no_version("answers with nothing")),
+        "" => Err(GitError::NoVersion("printed nothing".to_owned())),
         _ if new_enough(line) => Ok(found),
         _ => Err(GitError::TooOld(found)),
     }
@@ -67,7 +66,8 @@ async fn version_of(command: &mut Command, limit: Duration) -> Result<String, Gi
 async fn bounded(stream: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> Result<(), GitError> {
     let read = stream.take(MAX_VERSION + 1).read_to_end(into).await;
     if read.map_err(GitError::Pipe)? as u64 > MAX_VERSION {
-        return Err(GitError::NoVersion("answers without an end".to_owned()));
+        let text = format!("printed more than {} KB", MAX_VERSION >> 10);
+        return Err(GitError::NoVersion(text));
     }
     Ok(())
 }
@@ -167,9 +167,7 @@ pub enum GitError {
         message: String,
     },
     /// A program of that name that is not git, or a git that is broken.
-    #[error(
-        "the `git` on PATH {0} to `--version`. See which one it is with `command -v git`, and put one that works before it on PATH"
-    )]
+    #[error("`git --version` {0}. See which git it is with `command -v git`, and put one that works before it on PATH")]
     NoVersion(String),
     /// A git without what the isolation of its processes needs.
     #[error("{0} is too old: {major}.{minor} or newer is needed. Update git", major = OLDEST_GIT.0, minor = OLDEST_GIT.1)]
@@ -392,11 +390,14 @@ mod tests {
         let long = said("head -c 5000 /dev/zero | tr '\\0' x", 60).await;
         assert_eq!(long.len(), SHOWN_VERSION);
         let hangs = said("exec sleep 600", 1).await;
-        assert!(hangs.contains("on PATH does not answer to `--version`. See"), "{hangs}");
+        assert!(
+            hangs.starts_with("`git --version` did not finish within 1 s. See"),
+            "{hangs}"
+        );
         for (script, part) in [
-            ("exec yes", "answers without an end"),
-            ("exec yes >&2", "answers without an end"),
-            ("true", "answers with nothing"),
+            ("exec yes", "printed more than 64 KB"),
+            ("exec yes >&2", "printed more than 64 KB"),
+            ("true", "`git --version` printed nothing"),
             ("kill -9 $$", "signal: 9 (SIGKILL)"),
             ("echo git version 1.8.3", "too old"),
         ] {

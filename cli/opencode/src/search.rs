@@ -88,7 +88,7 @@ impl Search<'_> {
             }
         }
         Err(if others.is_empty() {
-            ProcessError::Missing("no `opencode` on PATH".to_owned())
+            not_on_path()
         } else {
             ProcessError::NoneFits(others.join("; "))
         })
@@ -98,6 +98,17 @@ impl Search<'_> {
 /// The time for the next program: one that hangs must not keep the right one behind it from answering.
 fn time_for_next(until: Instant, now: Instant) -> Duration {
     until.saturating_duration_since(now).max(MIN_VERSION_TIMEOUT)
+}
+
+/// Returns the problem if no `OpenCode` is installed or on this `PATH`, in whichever version. None is asked, and nothing runs.
+pub fn no_opencode(installed: Option<&Utf8Path>, path: &str) -> Option<ProcessError> {
+    let is_installed = installed.is_some_and(|directory| installed_opencode(directory).is_file());
+    let is_there = is_installed || on_path("opencode", path).next().is_some();
+    (!is_there).then(not_on_path)
+}
+
+fn not_on_path() -> ProcessError {
+    ProcessError::Missing("no `opencode` on PATH".to_owned())
 }
 
 /// The ripgrep that reviewers search with.

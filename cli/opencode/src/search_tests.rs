@@ -66,6 +66,18 @@ async fn what_is_missing_or_wrong_is_said_with_the_fix() {
     );
 }
 
+#[test]
+fn whether_there_is_any_is_known_without_running_it() {
+    let (empty, data) = (bin(&[("rg", "")]), bin(&[]));
+    let there = bin(&[("opencode", ": > \"$0.ran\"; echo 2.1.4")]);
+    let missing = no_opencode(Some(&data.path), empty.path.as_str()).expect("none is there");
+    assert!(missing.to_string().contains("no `opencode` on PATH"), "{missing}");
+    assert!(no_opencode(None, &format!("{}:{}", empty.path, there.path)).is_none());
+    assert!(!there.path.join("opencode.ran").exists());
+    program(&installed_opencode(&data.path), "");
+    assert!(no_opencode(Some(&data.path), empty.path.as_str()).is_none());
+}
+
 #[tokio::test]
 async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_version() {
     let calls = "echo \"$*\" >> \"${0%/*}/calls\"";

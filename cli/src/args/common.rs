@@ -10,6 +10,7 @@ use conclave_shared::{
 };
 
 use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, RUNTIMES, ReviewFormat, one_of};
+use crate::env::names;
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
@@ -44,8 +45,8 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
-    /// Start no review, and nothing of OpenCode, where the operating system's sandbox around the agents is less than this, and end
-    /// with exit code 6; without a value `enforced`. By default what `.conclave.toml` says, which this can only raise
+    /// Refuse to start a review or OpenCode (exit code 6) unless the sandbox is at least LEVEL; without a value `enforced`. By default
+    /// what `.conclave.toml` says, which this can only raise
     #[arg(
         long,
         value_name = "LEVEL",
@@ -53,7 +54,7 @@ pub(crate) struct CommonArguments {
         require_equals = true,
         default_missing_value = "enforced",
         value_parser = one_of(REQUIRED_SANDBOXES),
-        env = "CONCLAVE_REQUIRE_SANDBOX"
+        env = names::REQUIRE_SANDBOX
     )]
     pub(crate) require_sandbox: Option<SandboxLevel>,
     /// Do not use what the tracker remembers of the project's earlier changes

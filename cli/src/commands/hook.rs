@@ -66,7 +66,7 @@ async fn pre_push(mut arguments: PrePushArguments, context: &Context) -> Result<
             }
             Ok(exit @ (Exit::Interrupted | Exit::Terminated)) => return Ok(exit),
             Ok(Exit::OutOfTime) => output.note("The review did not end in time; the push goes on."),
-            Ok(_) => output.note("The review has lost its records; the push goes on."),
+            Ok(_) => output.note("The review's records could not be written; the push goes on."),
             Err(failure) => {
                 output.error(failure);
                 output.note("Nothing was reviewed; the push goes on.");

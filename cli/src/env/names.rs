@@ -82,6 +82,8 @@ variables! {
     SANDBOX = "CONCLAVE_SANDBOX";
     /// Programs and directories that OpenCode may read and run in its sandbox besides the system's, with colons between them: what an `opencode` that is a script needs.
     SANDBOX_PROGRAMS = "CONCLAVE_SANDBOX_PROGRAMS";
+    /// Least sandbox that `--require-sandbox` accepts; `plan`, `doctor` and `runtime install`, which lack that flag, read it, too.
+    REQUIRE_SANDBOX = "CONCLAVE_REQUIRE_SANDBOX";
     /// `1` lets debuggers of the same user attach to Conclave and read its memory, secrets included; by default they cannot.
     DEBUGGABLE = "CONCLAVE_DEBUGGABLE";
     /// Address of a collector of traces (OTLP over HTTP), without `/v1/traces`.

@@ -3,7 +3,7 @@
 use std::io;
 
 // This library reports a limit that cannot be read, which a container's filter may see to.
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use rustix::{
     process::getuid,
     thread::{
@@ -20,6 +20,8 @@ const MAX_FILE: u64 = 2 << 30;
 const MAX_MEMORY: u64 = 4 << 30;
 /// Maximum size of the main thread's stack, in bytes. It is private memory that the limit for memory does not count.
 const MAX_STACK: u64 = 64 << 20;
+/// Size of a stack where none is set, in bytes: what systems usually set.
+const USUAL_STACK: u64 = 8 << 20;
 /// Number of tasks that the user may have more than now. The kernel counts those of all containers of the machine, which are not
 /// seen from in here, so there is room.
 const MORE_TASKS: u64 = 4096;
@@ -46,10 +48,18 @@ pub(super) fn set() -> bool {
     limit_stack().is_ok() && failed == 0
 }
 
-/// The size in force is what threads get that ask for none, so it only falls.
 fn limit_stack() -> nix::Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_STACK)?;
-    setrlimit(Resource::RLIMIT_STACK, soft.min(MAX_STACK), hard.min(MAX_STACK))
+    let (soft, hard) = stack(soft, hard);
+    setrlimit(Resource::RLIMIT_STACK, soft, hard)
+}
+
+/// The limits of a stack in place of these. The soft one is also what threads get that ask for no size. Where it is infinite, they get
+/// some MB, and would get all of a maximum that is set in its place; so it becomes the usual one.
+fn stack(soft: u64, hard: u64) -> (u64, u64) {
+    let hard = hard.min(MAX_STACK);
+    let soft = if soft == RLIM_INFINITY { USUAL_STACK } else { soft };
+    (soft.min(hard), hard)
 }
 
 /// The tasks of this user, as far as they are seen.
@@ -83,4 +93,23 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
         inheritable: CapabilitySet::empty(),
     };
     Ok(set_capabilities(None, none)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_gets_a_larger_stack_than_is_usual_unless_it_is_set() {
+        const MB: u64 = 1 << 20;
+        for (before, after) in [
+            ((RLIM_INFINITY, RLIM_INFINITY), (8 * MB, 64 * MB)),
+            ((8 * MB, RLIM_INFINITY), (8 * MB, 64 * MB)),
+            ((16 * MB, 32 * MB), (16 * MB, 32 * MB)),
+            ((100 * MB, RLIM_INFINITY), (64 * MB, 64 * MB)),
+            ((MB, 4 * MB), (MB, 4 * MB)),
+        ] {
+            assert_eq!(stack(before.0, before.1), after);
+        }
+    }
 }

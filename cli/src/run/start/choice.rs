@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
-use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError};
+use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError, no_opencode};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
 use secrecy::SecretString;
@@ -102,6 +102,15 @@ impl Starting {
         if choice == Some(RuntimeChoice::Native) {
             return Ok(Self::Native { instead: None });
         }
+        // A binary that is named is meant.
+        let is_named = env.get(names::OPENCODE).is_some();
+        if choice != Some(RuntimeChoice::OpenCode)
+            && !is_named
+            && let Some(problem) = no_opencode(programs_directory(env).as_deref(), env.path())
+        {
+            // Where there is none, its sandbox need not be possible: an image may have no shell to try it with.
+            return Ok(Self::Native { instead: Some(problem) });
+        }
         let here = sandbox_here(env, place.private, RuntimeName::OpenCode).await?;
         let here = compare(here, required)?;
         if here.level < SandboxLevel::Enforced {
@@ -120,8 +129,7 @@ impl Starting {
             }
         }
         let sandbox = around_child(env, place.workspace, &[])?;
-        // A binary that is named is meant.
-        let replaceable = choice != Some(RuntimeChoice::OpenCode) && env.get(names::OPENCODE).is_none();
+        let replaceable = choice != Some(RuntimeChoice::OpenCode) && !is_named;
         let programs = match find_programs(env, &sandbox).await {
             Ok(programs) => programs,
             Err(problem) if replaceable => return Ok(Self::Native { instead: Some(problem) }),

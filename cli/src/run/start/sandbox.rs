@@ -42,7 +42,7 @@ pub(crate) async fn sandbox_here(
 
 /// Returns the sandbox that the environment requires of a review. What cannot be read requires all of it.
 pub(crate) fn required_here(env: &Environment) -> Option<SandboxLevel> {
-    let name = env.get("CONCLAVE_REQUIRE_SANDBOX")?;
+    let name = env.get(names::REQUIRE_SANDBOX)?;
     let known = SandboxLevel::ALL.into_iter().find(|level| level.as_str() == name);
     Some(known.unwrap_or(SandboxLevel::Enforced))
 }
