@@ -42,7 +42,7 @@ pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8Pa
 }
 
 /// Makes directories in one that others can write to, each in the one before. One that is there is taken only if it is the
-/// user's, and nobody else can write to it: another user may have made it first.
+/// user's, and no other user can write to it: one may have made it first.
 pub(crate) fn open_shared(base: &Utf8Path, parts: &[&str]) -> io::Result<Utf8PathBuf> {
     let mut place = base.to_owned();
     for part in parts {
