@@ -41,7 +41,30 @@ pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8Pa
     Ok(place)
 }
 
-/// The same for a directory that may not be there, and is not made: `None` if it is not.
+/// Makes directories in one that others can write to, each in the one before. One that is there is taken only if it is the
+/// user's, and no other user can write to it: one may have made it first.
+pub(crate) fn open_shared(base: &Utf8Path, parts: &[&str]) -> io::Result<Utf8PathBuf> {
+    let mut place = base.to_owned();
+    for part in parts {
+        place.push(part);
+        match std::fs::DirBuilder::new().mode(PRIVATE).create(&place) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let found = place.symlink_metadata()?;
+                check(&place, found.uid())?;
+                if found.uid() != nix::unistd::geteuid().as_raw() {
+                    return Err(refused(&place, "belongs to another user"));
+                }
+                if found.mode() & 0o022 != 0 {
+                    return Err(refused(&place, "can be written by others"));
+                }
+            }
+            result => result?,
+        }
+    }
+    Ok(place)
+}
+
+/// The same as [`open`] for a directory that may not be there, and is not made: `None` if it is not.
 pub(crate) fn existing(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Option<Utf8PathBuf>> {
     let Place { base, parts } = Place::of(path, checkout)?;
     let owner = base.metadata()?.uid();
@@ -186,5 +209,24 @@ mod tests {
         assert!(open(&root.join("mine/run"), Some(checkout.as_str())).is_ok());
         assert!(open(&root.join("mine"), Some(checkout.as_str())).is_err());
         assert_eq!(existing(&checkout.join("nothing/here"), None).expect("asked"), None);
+    }
+
+    #[test]
+    fn what_another_could_have_made_is_refused_in_a_shared_directory() {
+        let (_directory, root) = scratch();
+        let path = open_shared(&root, &["conclave", "runs"]).expect("made");
+        assert_eq!(path.metadata().expect("there").mode() & 0o777, 0o700);
+        assert_eq!(open_shared(&root, &["conclave", "runs"]).expect("the user's own"), path);
+        let refusal = || {
+            open_shared(&root, &["conclave", "runs"])
+                .expect_err("refused")
+                .to_string()
+        };
+        let writable = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(root.join("conclave"), writable).expect("a mode");
+        assert!(refusal().contains("can be written by others"), "{}", refusal());
+        std::fs::rename(root.join("conclave"), root.join("elsewhere")).expect("moved");
+        symlink(root.join("elsewhere"), root.join("conclave")).expect("a link");
+        assert!(refusal().contains("is a link"), "{}", refusal());
     }
 }

@@ -212,6 +212,7 @@ impl Run<'_> {
         let answering = async {
             let place = Place {
                 env,
+                redactor: &self.context.redactor,
                 scratch,
                 workspace: &self.workspace(),
                 private: &private,

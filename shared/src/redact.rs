@@ -27,12 +27,17 @@ const PREFIXES: [(&str, usize); 14] = [
     ("AKIA", 16),
 ];
 
+/// Minimum length of a secret value, in bytes.
+const MIN_LENGTH: usize = 6;
+
 /// Known secret values and token patterns, replaced by [`MARK`].
 #[derive(Clone, Default)]
 pub struct Redactor {
     values: Vec<String>,
     /// What became secret after this was made; all copies share it.
     marks: Arc<RwLock<SecretMarks>>,
+    /// Values of the same kind, such as keys that are made for one run.
+    later: Arc<RwLock<Vec<String>>>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -45,13 +50,14 @@ impl Redactor {
     /// A redactor that knows these secret values. Values shorter than six characters are ignored: replacing them would
     /// destroy ordinary text without protecting anything.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
-        let mut values: Vec<String> = values.into_iter().filter(|value| value.len() >= 6).collect();
+        let mut values: Vec<String> = values.into_iter().filter(|value| value.len() >= MIN_LENGTH).collect();
         // A secret that contains another one has to go first, or its rest would stay.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
         Self {
             values,
             marks: Arc::default(),
+            later: Arc::default(),
         }
     }
 
@@ -60,10 +66,20 @@ impl Redactor {
         self.marks.write().unwrap_or_else(PoisonError::into_inner).add(mark);
     }
 
+    /// Takes a secret value out of every text from now on, also in the copies that exist. What is too short for [`Redactor::new`]
+    /// is ignored here too.
+    pub fn hide_value(&self, value: &str) {
+        let mut later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+        if value.len() >= MIN_LENGTH && !later.iter().any(|known| known == value) {
+            later.push(value.to_owned());
+        }
+    }
+
     /// The text without known secrets and without anything that has the shape of a token.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for value in &self.values {
+        let later = self.later.read().unwrap_or_else(PoisonError::into_inner);
+        for value in self.values.iter().chain(later.iter()) {
             if text.contains(value.as_str()) {
                 text = text.replace(value.as_str(), MARK);
             }
@@ -152,5 +168,18 @@ mod tests {
         let copy = redactor.clone();
         redactor.hide_mark("0a1b2c3d4e5f");
         assert_eq!(copy.redact("<mr_body_0A1B2C3D4E5F>"), "<mr_body_[redacted]>");
+    }
+
+    #[test]
+    fn a_key_that_is_made_later_goes_in_all_copies() {
+        let redactor = Redactor::new(["hunter2-hunter2".to_owned()]);
+        let copy = redactor.clone();
+        for value in ["0a1b2c3d4e5f", "0a1b2c3d4e5f", "short"] {
+            redactor.hide_value(value);
+        }
+        assert_eq!(
+            copy.redact("CONCLAVE_RUN_KEY=0a1b2c3d4e5f short hunter2-hunter2"),
+            "CONCLAVE_RUN_KEY=[redacted] short [redacted]"
+        );
     }
 }

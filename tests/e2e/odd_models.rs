@@ -3,7 +3,9 @@
 use conclave_scripted_provider::{Answer, Fault, ModelRequest, Position, ScriptedProvider, Stop};
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, provider};
+use crate::support::{
+    AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, on, provider,
+};
 
 on_both_runtimes! {
     calls_that_are_wrong_a_hundred_at_once_or_more_than_a_context_cost_no_finding
@@ -15,7 +17,7 @@ on_both_runtimes! {
     a_problem_told_beside_other_findings_is_asked_about_once
     the_same_call_many_times_in_one_answer_costs_no_second_chance
     a_finding_over_two_blocks_of_text_is_read_whole_in_every_format
-    a_finding_beside_a_call_is_read_where_both_have_one_place_or_none
+    a_finding_beside_a_call_is_read_where_both_have_one_place
     a_refusal_beside_an_empty_list_approves_in_no_format
     a_stop_for_calls_without_one_is_asked_again_in_every_format
     control_tokens_and_thinking_around_an_answer_cost_nothing
@@ -374,37 +376,44 @@ async fn a_finding_over_two_blocks_of_text_is_read_whole_in_every_format() {
     }
 }
 
-async fn a_finding_beside_a_call_is_read_where_both_have_one_place_or_none() {
-    for place in [Some(json!(0)), None] {
-        let (provider, repository) = (provider().await, Repository::flawed());
-        let source = std::fs::read_to_string(repository.path().join("src/users.py")).unwrap();
-        let (at, code) = source
-            .lines()
-            .enumerate()
-            .find(|(_, code)| code.contains("SELECT"))
-            .unwrap();
-        let finding = format!(
-            "<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
-             <file>src/users.py</file>\n<line>{}</line>\n<claim>Whoever calls this gets every row.</claim>\n\
-             <evidence>\n{code}\n</evidence>\n<scenario>Any call.</scenario>\n<checked>The callers.</checked>\n\
-             <confidence>0.95</confidence>\n</finding>\n</findings>",
-            at + 1
-        );
-        let read = Answer::call("read", json!({"filePath": "src/users.py"})).with_text(finding);
-        provider.set(REVIEWER, 1, read);
-        for turn in 2..6 {
-            provider.set(REVIEWER, turn, Answer::text(NOTHING));
-        }
-        let odd = Fault::field("output_index", place.clone());
-        provider.inject(odd.agent(REVIEWER).turn(1).times(1));
-        let outcome = reviewed_in("responses", &provider, &repository).await;
-        assert_ne!(seen(&outcome).0, "approved", "{place:?}: {}", outcome.stderr);
-        if place.is_some() {
-            let review = outcome.review();
-            let severity = &review["findings"][0]["finding"]["severity"];
-            assert_eq!(severity, "critical", "{}", outcome.stderr);
-        }
+async fn a_finding_beside_a_call_is_read_where_both_have_one_place() {
+    a_finding_beside_a_call_is_read_at(Some(json!(0))).await;
+}
+
+// What OpenCode makes of items without a place is its own.
+#[tokio::test]
+async fn a_finding_beside_a_call_is_read_where_neither_has_a_place() {
+    on(AgentRuntime::Native, a_finding_beside_a_call_is_read_at(None)).await;
+}
+
+/// A critical finding in an answer that calls a tool too, with this as the place of each of its items.
+async fn a_finding_beside_a_call_is_read_at(place: Option<Value>) {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let source = std::fs::read_to_string(repository.path().join("src/users.py")).unwrap();
+    let (at, code) = source
+        .lines()
+        .enumerate()
+        .find(|(_, code)| code.contains("SELECT"))
+        .unwrap();
+    let finding = format!(
+        "<findings>\n<finding>\n<severity>critical</severity>\n<category>sql-injection</category>\n\
+         <file>src/users.py</file>\n<line>{}</line>\n<claim>Whoever calls this gets every row.</claim>\n\
+         <evidence>\n{code}\n</evidence>\n<scenario>Any call.</scenario>\n<checked>The callers.</checked>\n\
+         <confidence>0.95</confidence>\n</finding>\n</findings>",
+        at + 1
+    );
+    let read = Answer::call("read", json!({"filePath": "src/users.py"})).with_text(finding);
+    provider.set(REVIEWER, 1, read);
+    for turn in 2..6 {
+        provider.set(REVIEWER, turn, Answer::text(NOTHING));
     }
+    let odd = Fault::field("output_index", place.clone());
+    provider.inject(odd.agent(REVIEWER).turn(1).times(1));
+    let outcome = reviewed_in("responses", &provider, &repository).await;
+    let review = outcome.review();
+    let severity = &review["findings"][0]["finding"]["severity"];
+    assert_eq!(severity, "critical", "{place:?}: {}", outcome.stderr);
+    assert_ne!(seen(&outcome).0, "approved", "{place:?}");
 }
 
 async fn a_refusal_beside_an_empty_list_approves_in_no_format() {

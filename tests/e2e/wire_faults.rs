@@ -179,6 +179,7 @@ async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_fo
             (Some(json!(null)), false),
             (Some(usage(&json!(-5))), false),
             (Some(usage(&json!(1e30))), false),
+            (Some(usage(&json!(u64::MAX))), false),
             (Some(usage(&json!("12"))), true),
             (Some(usage(&json!(1.5))), true),
         ] {
@@ -194,8 +195,13 @@ async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_fo
             let review = outcome.review();
             let used = &review["reviewers"][0]["usage"][0];
             assert_eq!(used["uncounted"].is_null(), is_known, "{format} {usage:?}: {used}");
+            assert_eq!(
+                outcome.record("review.md").contains("| unknown | cost unknown |"),
+                !is_known,
+                "{format} {usage:?}"
+            );
             assert!(
-                is_known || outcome.stdout.contains("cost unknown"),
+                is_known || outcome.stdout.contains("tokens unknown") && outcome.stdout.contains("cost unknown"),
                 "{format} {usage:?}: {}",
                 outcome.stdout
             );

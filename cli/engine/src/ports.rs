@@ -62,6 +62,10 @@ pub trait UsageLedger: Send + Sync {
     fn broken_answers(&self, _session: &SessionId) -> Vec<String> {
         Vec::new()
     }
+    /// The cause of this session's last failed call in words, unless a whole answer has come since.
+    fn last_failure(&self, _session: &SessionId) -> Option<String> {
+        None
+    }
     /// Sets the effort of a session's models. Without it they are asked as the runtime asks them.
     fn set_effort(&self, _session: &SessionId, _effort: Effort) {}
 }

@@ -33,7 +33,7 @@ pub use approval_hold::{ApprovalHold, HoldCause};
 pub(crate) use carry_over::MAX_CLAIM;
 pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, ReviewedFiles, Unlisted};
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
-pub use cost::Cost;
+pub use cost::{Cost, counted_tokens};
 pub use coverage::{Coverage, CutFile, EarlierFiles, SandboxReport};
 pub use existing_finding::{AuthorRole, Before, ExistingFinding, RefutingCode, Reply, ThreadState};
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};

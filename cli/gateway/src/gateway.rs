@@ -9,7 +9,10 @@ use std::{
 
 use bytes::Bytes;
 use conclave_engine::ports::{BudgetState, SPARE_MODEL, SessionId, StrayCall, UsageLedger};
-use conclave_resilience::budget::{Budget, BudgetLevel};
+use conclave_resilience::{
+    budget::{Budget, BudgetLevel},
+    classify::{FailureClass, ProviderFault},
+};
 use conclave_shared::{
     config::{Capabilities, ConfigDocument},
     effort::Effort,
@@ -176,6 +179,14 @@ impl UsageLedger for Gateway {
     fn broken_answers(&self, session: &SessionId) -> Vec<String> {
         let session = self.core.sessions.get(session);
         session.map(|session| session.broken_answers()).unwrap_or_default()
+    }
+
+    fn last_failure(&self, session: &SessionId) -> Option<String> {
+        let class = self.core.sessions.get(session)?.last_failure()?;
+        Some(match class {
+            FailureClass::Retryable(ProviderFault::Garbage) => "garbage: what came is not a model's answer".to_owned(),
+            class => class.to_string(),
+        })
     }
 
     fn cost_usd(&self) -> f64 {

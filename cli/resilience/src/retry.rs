@@ -81,7 +81,8 @@ pub fn retry_after(seconds: Option<&str>, milliseconds: Option<&str>, now: Optio
     };
     let until = || {
         let until = http_date(seconds?)?;
-        Some(until.duration_since(now?).unwrap_or_default())
+        let wait = until.duration_since(now?).unwrap_or_default();
+        Some(wait.min(Duration::from_secs_f64(MAX_SECONDS)))
     };
     milliseconds
         .and_then(number)

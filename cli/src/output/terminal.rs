@@ -7,10 +7,13 @@ use conclave_engine::{
     judge::describe_removed,
     look_alike::shown_name,
     report::{duration, headline},
-    review::{ApprovalHold, Cost, JudgedFinding, Review, ReviewerReport},
+    review::{ApprovalHold, Cost, JudgedFinding, Review, ReviewerReport, counted_tokens},
     rules::ManualReview,
 };
-use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
+use conclave_shared::{
+    telemetry::{ReviewerOutcome, TokensByModel},
+    verdict::Verdict,
+};
 
 use crate::output::{
     excerpts::Excerpts,
@@ -181,13 +184,12 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     );
     let reports = review.reviewers.iter().chain([&review.coordinator]);
     lines.extend(reports.map(|report| reviewer(report, width)));
-    let tokens = review.tokens();
+    let tokens = counted(&review.usage());
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     lines.push(aside(&format!(
-        "{} tokens, cache hit rate {rate}; {}; {} without evidence",
-        grouped(tokens.total()),
+        "{tokens}, cache hit rate {rate}; {}; {} without evidence",
         describe_removed(&review.findings),
         coverage.hallucinated
     )));
@@ -207,10 +209,18 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     lines.join("\n")
 }
 
+/// The tokens of some models, as far as they are known.
+fn counted(usage: &[TokensByModel]) -> String {
+    counted_tokens(usage).map_or_else(
+        || "tokens unknown".to_owned(),
+        |tokens| format!("{} tokens", grouped(tokens)),
+    )
+}
+
 fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
     let models = models.join(", ");
-    let tokens = grouped(report.usage.iter().map(|usage| usage.tokens.total()).sum());
+    let tokens = counted(&report.usage);
     let cost = Cost::of(&report.usage).text(4);
     // What rules found, and who has not begun, has asked no model.
     let asked = !report.usage.is_empty();
@@ -230,13 +240,13 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let mut text = if width >= WIDE {
         let mut line = format!("{name:<14} {time:>8}");
         if asked {
-            let _ = write!(line, "  {tokens:>9} tokens  {cost}  {models}");
+            let _ = write!(line, "  {tokens:>16}  {cost}  {models}");
         }
         format!("  {mark} {}", clip(line.trim_end(), width - 4).dimmed())
     } else {
         let mut line = format!("{name}: {time}");
         if asked {
-            let _ = write!(line, ", {tokens} tokens, {cost}, {models}");
+            let _ = write!(line, ", {tokens}, {cost}, {models}");
         }
         let line = wrap(&line, width, "    ");
         format!("  {mark} {}", line.trim_start().dimmed())

@@ -32,6 +32,12 @@ impl RunDirectory {
             Some(path) => path.to_owned(),
             None => default_root(environment).join(run_id),
         };
+        let has_own_place = || match asked {
+            None if state_directory(environment).is_none() => {
+                private_files::open_shared(&temporary(), &SHARED_ROOT).map(drop)
+            }
+            _ => Ok(()),
+        };
         let create = |path: &Utf8Path| {
             let path = private_files::open(path, environment.job_checkout())?;
             remove_own(&path)?;
@@ -40,9 +46,9 @@ impl RunDirectory {
             }
             path.canonicalize_utf8()
         };
-        match create(&path) {
+        match has_own_place().and_then(|()| create(&path)) {
             Ok(path) => Ok(Self { path }),
-            // A read-only home must not stop a review; a directory that was asked for must be the one.
+            // Another user's directory, or a read-only home must not stop a review; a directory that was asked for must be the one.
             Err(_) if asked.is_none() => {
                 let path = temporary().join(format!("conclave-run-{run_id}"));
                 let path =
@@ -152,12 +158,20 @@ fn unwritable(what: &str, path: &Utf8Path, source: &std::io::Error, flag: &str) 
 
 /// Where the records of runs go, where nobody says otherwise.
 pub(crate) fn default_root(environment: &Environment) -> Utf8PathBuf {
-    let state = match (environment.get("XDG_STATE_HOME"), environment.get("HOME")) {
-        (Some(state), _) => Utf8PathBuf::from(state),
-        (None, Some(home)) => Utf8PathBuf::from(home).join(".local/state"),
-        (None, None) => temporary(),
-    };
-    state.join("conclave/runs")
+    let state = state_directory(environment).unwrap_or_else(temporary);
+    SHARED_ROOT.iter().fold(state, |path, part| path.join(part))
+}
+
+/// Directories of all runs' records, below the user's state directory or the temporary one.
+const SHARED_ROOT: [&str; 2] = ["conclave", "runs"];
+
+/// The user's state directory; nothing for a user without a home.
+fn state_directory(environment: &Environment) -> Option<Utf8PathBuf> {
+    match (environment.get("XDG_STATE_HOME"), environment.get("HOME")) {
+        (Some(state), _) => Some(Utf8PathBuf::from(state)),
+        (None, Some(home)) => Some(Utf8PathBuf::from(home).join(".local/state")),
+        (None, None) => None,
+    }
 }
 
 /// Where the last good configuration is kept; nowhere for a user without a home.

@@ -68,7 +68,7 @@ impl Drop for Scratch {
         });
         if let Err(error) = removed {
             tracing::warn!(
-                "failed to remove {}: {error}. Remove it: it holds what the agents' process has written",
+                "failed to remove {}: {error}. Remove it: it holds a copy of the checkout, and what OpenCode has written if it ran",
                 self.path
             );
         }

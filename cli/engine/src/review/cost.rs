@@ -34,6 +34,15 @@ impl Cost {
     }
 }
 
+/// The tokens of some models, where they were counted. Of answers without any count nothing is known, which is not 0.
+pub fn counted_tokens(usage: &[TokensByModel]) -> Option<u64> {
+    let total = usage
+        .iter()
+        .fold(0_u64, |sum, entry| sum.saturating_add(entry.tokens.total()));
+    let is_unknown = total == 0 && usage.iter().any(|entry| entry.uncounted > 0);
+    (!is_unknown).then_some(total)
+}
+
 #[cfg(test)]
 mod tests {
     use conclave_shared::pricing::TokenUsage;
@@ -74,5 +83,9 @@ mod tests {
         };
         assert_eq!(text(&[uncounted(0.0)]), "cost unknown");
         assert_eq!(text(&[uncounted(0.25)]), "$0.25 and an unknown cost");
+        assert_eq!(counted_tokens(&[]), Some(0));
+        assert_eq!(counted_tokens(&[usage(0.0, 0, true)]), Some(0));
+        assert_eq!(counted_tokens(&[uncounted(0.0)]), None);
+        assert_eq!(counted_tokens(&[uncounted(0.0), usage(0.25, 5, false)]), Some(5));
     }
 }

@@ -29,6 +29,9 @@ const REST: Duration = Duration::from_secs(5);
 /// How often the gateway is asked for it.
 const REST_POLL: Duration = Duration::from_millis(5);
 
+/// The gateway's reason where no model is left to ask.
+const NO_MODEL: &str = "no healthy model";
+
 /// The prompt after an answer that was cut off at the token limit.
 const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";
 /// The prompt after a turn that went round in circles.
@@ -168,6 +171,12 @@ impl<'a> Session<'a> {
                 }
                 Ok(TurnEnd::TimedOut(reason)) => return Answered::bad(ReviewerOutcome::TimedOut, reason),
                 Ok(TurnEnd::Failed { reason, remedy }) => {
+                    // The runtime must not see more of the cause than that; people should.
+                    let cause = context.ledger.last_failure(&self.id).filter(|_| reason == NO_MODEL);
+                    let reason = match cause {
+                        Some(cause) => format!("{reason} (last: {cause})"),
+                        None => reason,
+                    };
                     tracing::warn!(reviewer = task.name, model = %self.model, reason, "the attempt failed");
                     let next = self.next_model(task, remedy).filter(|_| has_time(context, task));
                     let Some(next) = next else {

@@ -115,6 +115,7 @@ impl Call<'_> {
             if !took_long || !deadline.passed(now()) {
                 permit.failed(failure.class);
             }
+            session.failed(failure.class);
             last = FallbackReason::Failed(failure.class);
             let FailureClass::Retryable(fault) = failure.class else {
                 return Ok(Err(last));

@@ -123,6 +123,7 @@ impl Relay {
             return Err(AnswerCut::Dropped);
         }
         let session = &self.answer.request().session;
+        session.failed(class);
         let model = self.answer.model().clone();
         self.core.events.record(GatewayEvent::StreamCut {
             session: session.id.clone(),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use conclave_engine::ports::{SessionId, StrayCall};
+use conclave_resilience::classify::FailureClass;
 use conclave_shared::{effort::Effort, model::ModelId};
 
 use super::loop_guard::LoopGuard;
@@ -60,6 +61,7 @@ struct State {
     spares: HashMap<String, ModelId>,
     stray_calls: Vec<StrayCall>,
     broken_answers: Vec<String>,
+    last_failure: Option<FailureClass>,
 }
 
 /// Number of answers that broke off whose texts are kept of a session, and the length of all of them in bytes.
@@ -194,7 +196,18 @@ impl Session {
 
     /// An answer came to its end.
     pub(crate) fn completed(&self) {
-        locked(&self.state).cuts = 0;
+        let mut state = locked(&self.state);
+        (state.cuts, state.last_failure) = (0, None);
+    }
+
+    /// Notes why a call failed.
+    pub(crate) fn failed(&self, class: FailureClass) {
+        locked(&self.state).last_failure = Some(class);
+    }
+
+    /// The cause of the last failed call, unless an answer has come to its end since.
+    pub(crate) fn last_failure(&self) -> Option<FailureClass> {
+        locked(&self.state).last_failure
     }
 
     /// A request came in; returns its number.

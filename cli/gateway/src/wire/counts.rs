@@ -2,19 +2,21 @@
 
 use serde_json::Value;
 
-/// Maximum count that is believed where it is not written as a whole number.
-const MAX_COUNT: f64 = 1e12;
+/// Maximum count that is believed of one call, in tokens: several times the largest context window. A higher one is a mistake, which
+/// would spend every budget.
+const MAX_COUNT: u64 = 10_000_000;
 
 /// A count; `None` where it is missing, or a number that cannot be one. A fraction is rounded up.
 pub(super) fn count(value: &Value) -> Option<u64> {
-    match value {
+    let count = match value {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
         Value::String(text) => {
             let text = text.trim();
             text.parse().ok().or_else(|| whole(text.parse().ok()?))
         }
         _ => None,
-    }
+    };
+    count.filter(|count| *count <= MAX_COUNT)
 }
 
 #[expect(
@@ -23,7 +25,7 @@ pub(super) fn count(value: &Value) -> Option<u64> {
     reason = "it lies within the bounds"
 )]
 fn whole(number: f64) -> Option<u64> {
-    (0.0..=MAX_COUNT).contains(&number).then(|| number.ceil() as u64)
+    (0.0..=1e12).contains(&number).then(|| number.ceil() as u64)
 }
 
 /// Writes a provider's counts as every runtime reads them: whole numbers, and nothing where the count is unknown; but zero for those that
@@ -39,7 +41,7 @@ pub(super) fn write_plainly(usage: &mut Value, required: &[&str]) -> bool {
     };
     let mut odd = Vec::new();
     for (name, value) in fields.iter_mut() {
-        if value.is_null() || value.is_u64() {
+        if value.is_null() || (value.is_u64() && count(value).is_some()) {
             continue;
         }
         if name.ends_with("_tokens") {
@@ -50,7 +52,7 @@ pub(super) fn write_plainly(usage: &mut Value, required: &[&str]) -> bool {
             has_changed = true;
         } else if value.is_object() {
             has_changed |= write_plainly(value, &[]);
-        } else if name.ends_with("_details") {
+        } else if name.ends_with("_details") && !value.is_u64() {
             odd.push(name.clone());
         }
     }
@@ -84,6 +86,11 @@ mod tests {
             (json!(" 12.5 "), Some(13)),
             (json!(-1), None),
             (json!(-0.5), None),
+            (json!(10_000_000), Some(10_000_000)),
+            (json!(10_000_001), None),
+            (json!(u64::MAX), None),
+            (json!("18446744073709551615"), None),
+            (json!(2e7), None),
             (json!(1e30), None),
             (json!("1e30"), None),
             (json!("many"), None),
@@ -102,6 +109,11 @@ mod tests {
         for (usage, expected) in [
             (json!({"a_tokens": 1, "b_tokens": null, "x_details": null}), None),
             (json!({"a_tokens": "7", "b_tokens": -1}), Some(json!({"a_tokens": 7}))),
+            (
+                json!({"a_tokens": u64::MAX, "b_tokens": 1}),
+                Some(json!({"b_tokens": 1})),
+            ),
+            (json!({"a_tokens": 1, "created": 1_790_000_000}), None),
             (json!({"a_tokens": null}), None),
             (json!({"a_tokens": {}}), Some(json!({}))),
             (

@@ -106,6 +106,10 @@ async fn a_budget_holds_where_the_provider_does_not_count() {
             Some(json!(null)),
             Some(json!("a lot")),
             Some(json!({"input_tokens": -1, "prompt_tokens": 1e30})),
+            Some(
+                json!({"input_tokens": u64::MAX, "output_tokens": u64::MAX, "prompt_tokens": u64::MAX,
+                "completion_tokens": u64::MAX}),
+            ),
         ] {
             let rig = rig_with(|config| config.budget.run_tokens = Some(500)).await;
             rig.provider.inject(Fault::field("usage", usage.clone()));

@@ -1,5 +1,6 @@
 //! Errors before the first byte.
 
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_resilience::classify::ProviderFault;
 use conclave_scripted_provider::{Fault, Position};
@@ -114,6 +115,27 @@ async fn a_provider_out_of_reach_is_no_healthy_model() {
         )
     });
     assert_eq!(network.count(), 4, "two for each model");
+}
+
+#[tokio::test]
+async fn the_last_cause_of_no_healthy_model_is_kept_for_people() {
+    type Make = fn() -> Fault;
+    let faults: [(Make, &str); 2] = [
+        (
+            || Fault::garbage().at(Position::AfterStart),
+            "garbage: what came is not a model's answer",
+        ),
+        (|| Fault::status(500), "server error"),
+    ];
+    for (fault, cause) in faults {
+        let rig = rig_with(|config| config.limits.retry.retries = 0).await;
+        let last = || rig.gateway.last_failure(&session("ses_a"));
+        assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
+        assert_eq!(last(), None);
+        rig.provider.inject(fault());
+        assert_eq!(rig.ask(OPUS_NEW, "y").await.message(), "conclave: no healthy model");
+        assert_eq!(last().as_deref(), Some(cause));
+    }
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ fn written(block: &Block, provider: &str) -> Option<Value> {
 
 /// Puts the items of an answer together.
 ///
-/// Items are told apart by their ids, and by their places where there is no id: some endpoints number none of them, or all
+/// Items are distinguished by their ids, and by their places where there is no id: some endpoints number none of them, or all
 /// with 0. Nothing of an item is ever replaced by another one.
 pub(super) struct Items {
     provider: String,

@@ -70,7 +70,9 @@ pub(crate) async fn ask(
     }
     let answer = timeout(limit, answer(&mut child)).await;
     answer.map_err(|_| {
-        let late = format!("it did not answer `{argument}` within {} s", limit.as_secs());
+        // A part of the time may be gone: what is left of 8 s is 8 s, not 7.
+        let seconds = limit.as_millis().div_ceil(1000);
+        let late = format!("it did not answer `{argument}` within {seconds} s");
         io::Error::new(io::ErrorKind::TimedOut, late)
     })?
 }

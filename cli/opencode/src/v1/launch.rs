@@ -10,6 +10,7 @@ use std::{pin::pin, time::Duration};
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::RuntimeError;
 use conclave_sandbox::SandboxStatus;
+use conclave_shared::redact::Redactor;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
@@ -72,6 +73,11 @@ impl Launched {
             began: Instant::now(),
             limit: settings.limit,
         })
+    }
+
+    /// Takes its password out of every text, as its output may hold its environment.
+    pub fn hide_password(&self, redactor: &Redactor) {
+        redactor.hide_value(self.password.expose_secret());
     }
 
     /// Takes another time limit for the start, counted from its beginning.

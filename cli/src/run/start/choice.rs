@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
 use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError, no_opencode};
 use conclave_sandbox::SandboxStatus;
-use conclave_shared::sandbox::SandboxLevel;
+use conclave_shared::{redact::Redactor, sandbox::SandboxLevel};
 use secrecy::SecretString;
 use tokio::sync::watch;
 
@@ -61,6 +61,7 @@ pub(crate) fn of_job(
 /// What is known before OpenCode is started, and what it needs.
 pub(crate) struct Place<'a> {
     pub(crate) env: &'a Environment,
+    pub(crate) redactor: &'a Redactor,
     pub(crate) scratch: &'a Utf8Path,
     pub(crate) workspace: &'a Utf8Path,
     /// Places of the user's that no agent has to see.
@@ -135,7 +136,7 @@ impl Starting {
             Err(problem) if replaceable => return Ok(Self::Native { instead: Some(problem) }),
             Err(problem) => return Err(problem.into()),
         };
-        match Child::start(env, &programs, place.scratch, place.workspace) {
+        match Child::start(env, &programs, place.scratch, place.workspace, place.redactor) {
             Ok(child) => Ok(Self::OpenCode {
                 child: Box::new(child),
                 replaceable,

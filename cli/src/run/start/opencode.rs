@@ -17,7 +17,7 @@ use conclave_opencode::{
     },
 };
 use conclave_sandbox::SandboxStatus;
-use conclave_shared::config::MAX_CALL_SECONDS;
+use conclave_shared::{config::MAX_CALL_SECONDS, redact::Redactor};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::Instant};
 
@@ -76,8 +76,13 @@ impl Child {
         programs: &Programs,
         scratch: &Utf8Path,
         workspace: &Utf8Path,
+        redactor: &Redactor,
     ) -> Result<Self, Failure> {
         let (run_key, token) = (conclave_gateway::random_run_key()?, conclave_gateway::random_run_key()?);
+        // What the child writes may hold its environment.
+        for own in [&run_key, &token] {
+            redactor.hide_value(own.expose_secret());
+        }
         let directory = scratch.join("runtime");
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
         let config = directory.join("opencode.json");
@@ -97,6 +102,7 @@ impl Child {
             limit: MAX_START,
             sandbox: &sandbox,
         })?;
+        launched.hide_password(redactor);
         Ok(Self {
             launched,
             config,

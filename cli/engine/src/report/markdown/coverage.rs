@@ -8,14 +8,13 @@ use super::duration;
 use crate::{
     judge::describe_removed,
     report::grouped,
-    review::{Cost, Review, ReviewerReport},
+    review::{Cost, Review, ReviewerReport, counted_tokens},
     rules::CheckedRule,
     untrusted::{cell, code_cell, code_span, escape, link},
 };
 
 pub(super) fn coverage(review: &Review) -> String {
     let coverage = &review.coverage;
-    let tokens = review.tokens();
     let mut text = String::from("---\n\n<details><summary>");
     let files = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     if let Some(fallback) = &review.configuration {
@@ -85,13 +84,17 @@ pub(super) fn coverage(review: &Review) -> String {
         text.push('\n');
     }
     text.push_str(&checked_rules(&coverage.rules));
+    let tokens = counted_tokens(&review.usage());
+    let tokens = tokens.map_or_else(
+        || "Tokens unknown".to_owned(),
+        |tokens| format!("{} tokens", grouped(tokens)),
+    );
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let _ = writeln!(
         text,
-        "{} tokens, cache hit rate {rate}; {}; {} without evidence.\n",
-        grouped(tokens.total()),
+        "{tokens}, cache hit rate {rate}; {}; {} without evidence.\n",
         escape(&describe_removed(&review.findings)),
         coverage.hallucinated
     );
@@ -147,7 +150,7 @@ fn short(sha: &str) -> &str {
 
 fn reviewer_row(report: &ReviewerReport) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
-    let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
+    let tokens = counted_tokens(&report.usage).map_or_else(|| "unknown".to_owned(), grouped);
     let outcome = match (report.outcome, &report.reason) {
         (ReviewerOutcome::Ok, _) => "ok".to_owned(),
         (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
@@ -170,7 +173,7 @@ fn reviewer_row(report: &ReviewerReport) -> String {
             .map(|model| code_cell(model))
             .collect::<Vec<_>>()
             .join(", "),
-        grouped(tokens),
+        tokens,
         Cost::of(&report.usage).text(3),
         duration(report.seconds)
     )
