@@ -11,6 +11,8 @@ on_both_runtimes! {
     an_explanation_is_one_comment_and_the_first_job_hands_the_rest_on
     an_old_job_that_runs_again_passes_no_commit_that_it_did_not_review
     a_second_pull_request_with_the_same_head_passes_no_check_for_the_first
+    a_pull_request_that_nobody_has_reviewed_is_passed_by_no_other_of_its_commit
+    what_happens_while_the_summary_is_posted_is_neither_approved_nor_passed
 }
 
 /// The job that a comment by this account starts.
@@ -292,6 +294,71 @@ async fn a_second_pull_request_with_the_same_head_passes_no_check_for_the_first(
             .set_state(first, conclave_fake_github::PullState::Closed);
         assert_eq!(review(second).await, "approved");
         assert_eq!(gate(second).0, "success");
+        assert_eq!(workflow.github.violations(), []);
+    }
+}
+
+async fn a_pull_request_that_nobody_has_reviewed_is_passed_by_no_other_of_its_commit() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    repository.git(&["branch", "other"]);
+    repository.write("src/more.py", "MORE = 1\n");
+    repository.commit("More");
+    let workflow = Workflow::new(&repository).await;
+    let first = workflow.pull;
+    let second = workflow
+        .github
+        .open_pull(workflow.repository, NewPull::new(workflow.author, "feature", "other"));
+    let job = workflow
+        .github
+        .job(second, &JobEvent::PullRequest("opened"), repository.path());
+    let call = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    let outcome = call.run().await.expect_code(0);
+    assert_eq!(outcome.review()["verdict"], "approved");
+    let said = "The review of #1, which has the same commit, has not passed";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    let checks = workflow.github.snapshot(first).checks;
+    assert_eq!(checks[0].conclusion.as_deref(), Some("failure"));
+    assert!(checks[0].title.as_deref().unwrap().contains(said), "{checks:?}");
+    assert_eq!(workflow.github.violations(), []);
+}
+
+/// A push, another target branch, a close and a merge, at the last moment.
+async fn what_happens_while_the_summary_is_posted_is_neither_approved_nor_passed() {
+    use conclave_fake_github::PullState::{Closed, Merged};
+    let provider = provider().await;
+    for (change, said) in [
+        ("push", "There is a newer commit"),
+        ("retarget", "the target branch is release by now"),
+        ("close", "The pull request is closed by now"),
+        ("merge", "The pull request is merged by now"),
+    ] {
+        let repository = Repository::clean();
+        let workflow = Workflow::new(&repository).await;
+        workflow.github.allow_actions_to_approve(workflow.repository, true);
+        repository.git(&["branch", "--quiet", "release", "main"]);
+        workflow.github.push(workflow.repository, repository.path(), "release");
+        let job = workflow.opened(repository.path());
+        repository.git(&["checkout", "--quiet", "feature"]);
+        repository.write("src/more.py", "MORE = 1\n");
+        repository.commit("More");
+        repository.git(&["checkout", "--quiet", "main"]);
+        let (github, at, pull) = (workflow.github.clone(), workflow.repository, workflow.pull);
+        let source = repository.path().to_owned();
+        workflow
+            .github
+            .after("POST", "/repos/*/*/issues/*/comments", move || match change {
+                "push" => github.push(at, &source, "feature"),
+                "retarget" => github.retarget(pull, "release"),
+                "close" => github.set_state(pull, Closed),
+                _ => github.set_state(pull, Merged),
+            });
+        let call = workflow.review_in(&job, &repository, &["--mode", "approve"]);
+        let outcome = call.anthropic(&provider).run().await.expect_code(0);
+        assert!(outcome.stderr.contains(said), "{change}: {}", outcome.stderr);
+        assert!(!states(&workflow).contains(&ReviewState::Approved), "{change}");
+        let writes = workflow.github.writes().into_iter();
+        let checks: Vec<_> = writes.filter(|write| write.path.contains("/check-runs")).collect();
+        assert_eq!(checks.last().unwrap().body["conclusion"], "cancelled", "{change}");
         assert_eq!(workflow.github.violations(), []);
     }
 }

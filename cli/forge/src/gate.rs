@@ -2,19 +2,22 @@
 //! job's exit code is all there is.
 //!
 //! A gate that was begun and not ended blocks a merge that asks for it: a run that is killed does not pass. It hangs on a commit, which
-//! can be the head of several merge requests, and the newest of a name counts for all of them. So each says which of them have not
-//! passed, and passes only if all have.
+//! can be the head of several merge requests, and the newest of a name counts for all of them. So each says which of them have
+//! passed and which have not, and passes only if all that are open have: one without a review has not.
 
 mod api;
-mod unpassed;
+mod instead;
+mod known;
 
 pub use api::{GateApi, GateRun, GateState, PullState};
 
-use conclave_engine::untrusted::code_span;
 use tokio::sync::Mutex;
 
-use self::unpassed::{Unpassed, held, numbers_in, read_reference};
-use crate::{ApiError, ApiErrorKind, CheckEnd, Conclusion, Lifecycle, conversation::Attempts};
+use self::{
+    instead::{UNREVIEWED, held, outdated, over, retargeted},
+    known::{Known, Numbers, read_reference, read_status},
+};
+use crate::{ApiError, ApiErrorKind, CheckEnd, Lifecycle, conversation::Attempts};
 
 /// The beginning of a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +98,7 @@ impl Gate {
         };
         let pending = async {
             let others = self.others_by_status(head).await?;
-            let text = self.status_text(&others, true, "The review is running");
+            let text = others.status(self.api.number(), true, "The review is running");
             self.api.set_status(head, None, &text).await
         };
         match pending.await {
@@ -122,13 +125,13 @@ impl Gate {
         let newest = self.newest(head).await?;
         let last = newest.as_ref().map_or(0, |(run, ..)| run.id);
         let (again, others) = match newest {
-            Some((run, of, mut others)) => {
-                others.remove(&own);
-                (Some(run.id).filter(|_| of == own && !run.annotated), others)
+            Some((run, of, known)) => {
+                let again = Some(run.id).filter(|_| of == own && !run.annotated);
+                (again, known.without(own))
             }
-            None => (None, Unpassed::new()),
+            None => (None, Known::default()),
         };
-        let reference = self.reference(&others, true);
+        let reference = others.reference(own, true);
         if let Some(run) = again {
             match self.api.begin_again(run, &reference).await {
                 Ok(true) => return Ok(run),
@@ -162,57 +165,53 @@ impl Gate {
         }
     }
 
-    /// The newest run of ours on the commit, with the merge request that it was made for and those that have not passed.
-    async fn newest(&self, head: &str) -> Result<Option<(GateRun, u64, Unpassed)>, ApiError> {
+    /// The newest run of ours on the commit, with the merge request that it was made for and what it says of all.
+    async fn newest(&self, head: &str) -> Result<Option<(GateRun, u64, Known)>, ApiError> {
         let runs = self.api.runs(head).await?.into_iter();
         let own = runs.filter_map(|run| {
-            let (of, unpassed) = read_reference(&run)?;
-            Some((run, of, unpassed))
+            let (of, known) = read_reference(&run)?;
+            Some((run, of, known))
         });
         Ok(own.max_by_key(|(run, ..)| run.id))
     }
 
-    /// The other merge requests that have not passed, as the status on the commit says.
-    async fn others_by_status(&self, head: &str) -> Result<Unpassed, ApiError> {
-        let mut numbers = numbers_in(&self.api.status(head).await?);
-        numbers.remove(&self.api.number());
-        Ok(numbers)
+    /// The other merge requests, as the status on the commit says.
+    async fn others_by_status(&self, head: &str) -> Result<Known, ApiError> {
+        let known = read_status(&self.api.status(head).await?);
+        Ok(known.without(self.api.number()))
     }
 
-    /// Those of them that are open and have this commit as their head still. Where the forge does not say, they may.
-    async fn still_there(&self, mut others: Unpassed, head: &str) -> Unpassed {
-        others.remove(&self.api.number());
-        let mut there = Unpassed::new();
-        for number in others {
-            let now = self.api.pull_state(number).await;
-            if now.is_ok_and(|now| now.is_none_or(|now| !now.is_at(head))) {
-                continue;
-            }
-            there.insert(number);
-        }
-        there
-    }
-
-    /// The text on a check run: the merge request, and those that have not passed where that is not said by its conclusion.
-    fn reference(&self, others: &Unpassed, is_unpassed: bool) -> String {
+    /// The other merge requests of the commit as they are now, where this is what was known of them. What would pass has to know all that
+    /// are open: one whose review never began has not passed.
+    async fn others_now(&self, known: Known, head: &str, would_pass: bool) -> Result<Known, ApiError> {
         let own = self.api.number();
-        let unpassed = others.iter().chain((is_unpassed && !others.is_empty()).then_some(&own));
-        unpassed.fold(format!("conclave-{own}"), |text, number| format!("{text}+{number}"))
-    }
-
-    fn status_text(&self, others: &Unpassed, is_unpassed: bool, text: &str) -> String {
-        let own = self.api.number();
-        let unpassed = others.iter().chain(is_unpassed.then_some(&own));
-        let list: Vec<String> = unpassed.map(|number| format!("#{number}")).collect();
-        if list.is_empty() {
-            text.to_owned()
+        let Known { passed, unpassed } = known.without(own);
+        let open = if would_pass {
+            self.api.open_at(head).await?
         } else {
-            format!("[{}] {text}", list.join(" "))
+            Vec::new()
+        };
+        let open = open.into_iter().filter(|number| *number != own);
+        let mut there: Numbers = open.filter(|number| !passed.contains(number)).collect();
+        for number in unpassed {
+            if !there.contains(&number) && self.is_there(number, head).await {
+                there.insert(number);
+            }
         }
+        Ok(Known {
+            passed,
+            unpassed: there,
+        })
     }
 
-    /// Ends the gate on the reviewed commit, which may be a newer one than it was begun on. It passes only for the target branch that
-    /// was reviewed, and without a review only if the commit that it was begun on is the newest still.
+    /// Returns whether this one is open and has the commit as its head still. Where the forge does not say, it may be.
+    async fn is_there(&self, number: u64, head: &str) -> bool {
+        let now = self.api.pull_state(number).await;
+        !now.is_ok_and(|now| now.is_none_or(|now| !now.is_at(head)))
+    }
+
+    /// Ends the gate on the reviewed commit, which may be a newer one than it was begun on. It passes only for a merge request that is
+    /// open, whose newest commit it still is, and for the target branch that was reviewed.
     ///
     /// Returns why it does not pass where the run's own end would. An error means that it is not set: if it was begun, a merge that asks
     /// for it waits, otherwise what an earlier run has set stands.
@@ -247,14 +246,20 @@ impl Gate {
         } else {
             None
         };
+        let summary = head.map_or(UNREVIEWED, |_| end.summary.as_str());
+        let head = head.unwrap_or(&begun_on).to_owned();
         let other = match (now, target) {
-            (Some(now), _) if head.is_none() && now.head != begun_on => Some(outdated(None)),
+            (Some(now), _) if now.lifecycle != Lifecycle::Open => {
+                let noun = self.api.http().words().noun;
+                Some(over(noun, &now.lifecycle, end))
+            }
+            (Some(now), _) if now.head != head => Some(outdated(summary)),
             (Some(now), Some(target)) if now.target != target => Some(retargeted(target, &now.target, end)),
             _ => None,
         };
-        let head = head.unwrap_or(&begun_on).to_owned();
         if head != begun_on {
-            self.complete(&begun_on, form, &outdated(Some(&head))).await?;
+            let summary = format!("The review is of {head}.");
+            self.complete(&begun_on, form, &outdated(&summary)).await?;
             form = self.start(&head).await?.0;
         }
         *begun = Some((head.clone(), form));
@@ -264,21 +269,22 @@ impl Gate {
 
     /// Ends it, and returns the end that counts.
     async fn complete(&self, head: &str, form: Form, end: &CheckEnd) -> Result<CheckEnd, ApiError> {
-        let is_unpassed = !end.conclusion.passes();
+        let (own, would_pass) = (self.api.number(), end.conclusion.passes());
         let (run, newest) = match form {
             Form::ExitCode => return Ok(end.clone()),
             Form::Status => {
-                let others = self.still_there(self.others_by_status(head).await?, head).await;
-                let counted = held(end, &others);
-                let text = self.status_text(&others, is_unpassed, &counted.title);
+                let known = self.others_by_status(head).await?;
+                let others = self.others_now(known, head, would_pass).await?;
+                let counted = held(end, &others.unpassed);
+                let text = others.status(own, !would_pass, &counted.title);
                 self.api.set_status(head, Some(counted.conclusion), &text).await?;
                 return Ok(counted);
             }
             Form::Run(run) => (run, self.newest(head).await?),
         };
-        let (newest, others) = newest.map_or((run, Unpassed::new()), |(newest, _, others)| (newest.id, others));
-        let others = self.still_there(others, head).await;
-        let (reference, counted) = (self.reference(&others, is_unpassed), held(end, &others));
+        let (newest, known) = newest.map_or((run, Known::default()), |(newest, _, known)| (newest.id, known));
+        let others = self.others_now(known, head, would_pass).await?;
+        let (reference, counted) = (others.reference(own, !would_pass), held(end, &others.unpassed));
         let state = |end| GateState {
             reference: &reference,
             end: Some(end),
@@ -293,30 +299,6 @@ impl Gate {
             self.create_run(head, state(&again), newest).await?;
         }
         Ok(counted)
-    }
-}
-
-/// The end on a commit that is not the newest: it was not reviewed, and may become the newest again.
-fn outdated(reviewed: Option<&str>) -> CheckEnd {
-    CheckEnd {
-        conclusion: Conclusion::Cancelled,
-        title: "There is a newer commit".to_owned(),
-        summary: reviewed.map_or_else(
-            || "This commit was not reviewed.".to_owned(),
-            |head| format!("The review is of {head}."),
-        ),
-        annotations: Vec::new(),
-    }
-}
-
-/// The end of a review that would pass, and is not of the merge that would happen.
-fn retargeted(target: &str, now: &str, end: &CheckEnd) -> CheckEnd {
-    let title = format!("The review is of the merge into {target}, and the target branch is {now} by now");
-    CheckEnd {
-        conclusion: Conclusion::Cancelled,
-        summary: format!("{}. Run it again.\n\n{}", code_span(&title), end.summary),
-        title,
-        annotations: end.annotations.clone(),
     }
 }
 

@@ -148,6 +148,11 @@ impl HttpClient {
         self.request_ms.store(milliseconds(limit), Ordering::Relaxed);
     }
 
+    /// The forge's words in texts.
+    pub(crate) const fn words(&self) -> ForgeWords {
+        self.dialect.words
+    }
+
     /// When a request that failed is repeated.
     pub const fn retry(&self) -> RetryPolicy {
         self.retry

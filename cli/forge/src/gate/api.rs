@@ -41,6 +41,10 @@ pub trait GateApi: Debug + Send + Sync {
     /// own is not the one that was meant, because its number comes from a job that is not believed.
     async fn pull_state(&self, number: u64) -> Result<Option<PullState>, ApiError>;
 
+    /// Reads the numbers of the open merge requests whose newest commit is this one, those from forks too; none for a merge queue, in
+    /// which each had to pass its own.
+    async fn open_at(&self, head: &str) -> Result<Vec<u64>, ApiError>;
+
     /// Reads the newest check runs of a commit.
     async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError>;
 

@@ -165,6 +165,18 @@ impl GateApi for Checks {
         }))
     }
 
+    async fn open_at(&self, head: &str) -> Result<Vec<u64>, ApiError> {
+        let github = &self.github;
+        if github.number == 0 {
+            return Ok(Vec::new());
+        }
+        // By a commit or a branch GitHub does not find those from forks, or from another branch.
+        let url = github.repository("/pulls?state=open");
+        let open: Vec<Pull> = github.list("list the open pull requests", &url).await?;
+        let at_head = open.into_iter().filter(|pull| pull.head.sha == head);
+        Ok(at_head.map(|pull| pull.number).collect())
+    }
+
     async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError> {
         let name: String = url::form_urlencoded::byte_serialize(self.settings.name.as_bytes()).collect();
         let url = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use conclave_forge::{ApiError, ApiErrorKind, ForgeWords, asked_wait};
 use reqwest::{StatusCode, header::HeaderMap};
+use serde_json::Value;
 
 /// The name in texts.
 pub(crate) const GITHUB: &str = "GitHub";
@@ -18,6 +19,9 @@ pub const WORDS: ForgeWords = ForgeWords {
 
 /// Time to wait where GitHub says that requests came too fast, and not for how long.
 const UNSAID_WAIT: Duration = Duration::from_mins(1);
+
+/// The longest wait that is waited for at a time.
+pub(crate) const MAX_WAIT: Duration = Duration::from_mins(10);
 
 /// The header that names the permissions that a request needs.
 const ACCEPTED: &str = "x-accepted-github-permissions";
@@ -137,6 +141,46 @@ pub(crate) fn message(body: &str) -> String {
             (message, errors) => format!("{message}: {}", errors.join("; ")),
         }
     })
+}
+
+/// The code for a field or a mutation that an older Enterprise Server lacks.
+const UNKNOWN_FIELD: &str = "undefinedField";
+
+/// An error of GraphQL, which comes with status 200.
+pub(crate) fn graphql_refusal(what: &str, error: &Value) -> ApiError {
+    let words = ApiError::shorten(error["message"].as_str().unwrap_or_default());
+    let code = error["type"].as_str().or_else(|| error["extensions"]["code"].as_str());
+    let kind = match code {
+        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES" | UNKNOWN_FIELD) => ApiErrorKind::Forbidden,
+        Some("NOT_FOUND") => ApiErrorKind::NotFound,
+        Some("RATE_LIMITED" | "RATE_LIMIT") => ApiErrorKind::RateLimited,
+        _ => ApiErrorKind::Other,
+    };
+    let text = match kind {
+        _ if code == Some(UNKNOWN_FIELD) => format!("this server cannot {what}: it may be too old ({words})"),
+        ApiErrorKind::Forbidden => format!("the token may not {what} ({words})"),
+        ApiErrorKind::RateLimited => format!("{GITHUB} limits requests when asked to {what}: {words}"),
+        _ => format!("{GITHUB} refused to {what}: {words}"),
+    };
+    ApiError::new(kind, text).with_words(words)
+}
+
+/// The limit in an answer of GraphQL, which comes with status 200: it is waited for like any other. One that lasts too long for that is
+/// an error of the query, and REST answers.
+pub(crate) fn hidden_limit(what: &str, headers: &HeaderMap, body: &str) -> Option<ApiError> {
+    // Most answers are long, and say nothing of the kind.
+    if !body.contains("RATE_LIMIT") {
+        return None;
+    }
+    let answer: Value = serde_json::from_str(body).ok()?;
+    let mut errors = answer["errors"]
+        .as_array()?
+        .iter()
+        .map(|error| graphql_refusal(what, error));
+    let limit = errors.find(|error| error.kind == ApiErrorKind::RateLimited)?;
+    wait(&limit, headers)
+        .is_none_or(|wait| wait <= MAX_WAIT)
+        .then_some(limit)
 }
 
 #[cfg(test)]

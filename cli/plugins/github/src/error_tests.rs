@@ -154,3 +154,23 @@ fn a_wait_is_as_long_as_github_says_and_a_minute_where_it_does_not() {
 fn long_words_are_cut_between_characters() {
     assert_eq!(message(&"ä".repeat(1000)), "ä".repeat(300));
 }
+
+#[test]
+fn a_limit_in_an_answer_is_one_unless_rest_answers_sooner() {
+    let limited = r#"{"data":null,"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
+    let told = r#"{"data":{"body":"errors: [{type: RATE_LIMITED}]"}}"#;
+    let forbidden = r#"{"data":null,"errors":[{"type":"FORBIDDEN","message":"RATE_LIMIT may not be read"}]}"#;
+    for (body, wait, is_limit) in [
+        (limited, None, true),
+        (limited, Some("30"), true),
+        (limited, Some("3000"), false),
+        (told, None, false),
+        (forbidden, None, false),
+        ("RATE_LIMITED", None, false),
+    ] {
+        let wait = wait.map(|wait| (HeaderName::from_static("retry-after"), HeaderValue::from_static(wait)));
+        let found = hidden_limit("x", &wait.into_iter().collect(), body);
+        assert_eq!(found.is_some(), is_limit, "{body}");
+        assert!(found.is_none_or(|limit| limit.kind == ApiErrorKind::RateLimited));
+    }
+}

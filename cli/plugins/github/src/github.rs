@@ -19,16 +19,12 @@ use tokio::time::Instant;
 
 use crate::{
     ExpectedHead, GitHubSettings,
-    error::{GITHUB, WORDS, refusal, wait},
-    graphql::hidden_limit,
+    error::{GITHUB, MAX_WAIT, WORDS, hidden_limit, refusal, wait},
     memory::{Authors, Memory},
 };
 
 /// The version of the REST API that is spoken.
 const API_VERSION: &str = "2022-11-28";
-
-/// The longest wait that is waited for at a time.
-pub(crate) const MAX_WAIT: Duration = Duration::from_mins(10);
 
 /// Characters of names that stay as they are.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

@@ -26,6 +26,7 @@ use crate::{
 /// A pull request.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Pull {
+    pub(crate) number: u64,
     #[serde(default)]
     title: String,
     #[serde(default)]

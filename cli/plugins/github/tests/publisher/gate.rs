@@ -1,6 +1,6 @@
 //! The check on a commit: what it is begun in spite of, and what it does not pass for.
 
-use conclave_fake_github::{FakeGithub, Fault, FaultKind, Options, PullState};
+use conclave_fake_github::{FakeGithub, Fault, FaultKind, NewPull, Options, Permissions, PullState};
 use conclave_forge::{ApiErrorKind, Begun, CheckEnd, Conclusion, Gate, Reviewed};
 use conclave_plugin_github::{CheckSettings, GitHub};
 
@@ -73,6 +73,113 @@ async fn it_passes_only_for_the_target_branch_that_was_reviewed() {
             assert_eq!(says, conclusion.passes());
         }
     }
+}
+
+#[tokio::test]
+async fn it_does_not_pass_while_another_open_pull_request_of_the_commit_has_no_review() {
+    for (from_fork, has_checks) in [(false, true), (true, true), (false, false)] {
+        let mut stage = OnGitHub::new().await;
+        if !has_checks {
+            let permissions = Permissions::none().read("contents").write("pull_requests");
+            let permissions = permissions.write("statuses");
+            stage.0.token = stage
+                .0
+                .github
+                .installation_token(stage.0.app, stage.0.repository, permissions);
+        }
+        stage.advance("release", "released\n");
+        let first = stage.0.pull;
+        if from_fork {
+            stage.0.open_from_fork();
+        } else {
+            let new = NewPull::new(stage.0.author, "feature", "release");
+            stage.0.pull = stage.0.github.open_pull(stage.0.repository, new);
+        }
+        let second = stage.0.pull;
+        // Which passes, and what it says of the other one.
+        let review = async |stage: &OnGitHub| {
+            let check = check(stage);
+            check.begin().await.unwrap();
+            let said = check.end(Reviewed::default(), &end(Conclusion::Success)).await.unwrap();
+            let found = stage.0.snapshot();
+            let shown = match &found.checks[..] {
+                [] => found.statuses[0].state.clone(),
+                [check, ..] => check.conclusion.clone().unwrap(),
+            };
+            (shown, said)
+        };
+        stage.0.pull = first;
+        let case = format!("from a fork: {from_fork}, checks: {has_checks}");
+        for _ in 0..2 {
+            let (shown, said) = review(&stage).await;
+            let title = format!(
+                "The review of #{}, which has the same commit, has not passed",
+                second.number
+            );
+            assert_eq!((shown.as_str(), said), ("failure", Some(title)), "{case}");
+        }
+        // The first one's own review has passed, so the second one is all that is waited for, and the other way round.
+        for pull in [second, first, second] {
+            stage.0.pull = pull;
+            assert_eq!(review(&stage).await, ("success".to_owned(), None), "{case}");
+        }
+        // One that would not pass asks for no others, and does not pass for any.
+        stage.0.pull = first;
+        stage.forget();
+        let failing = check(&stage);
+        failing.begin().await.unwrap();
+        let failed = end(Conclusion::Failure);
+        assert_eq!(failing.end(Reviewed::default(), &failed).await.unwrap(), None, "{case}");
+        let lists = stage.0.github.requests().into_iter();
+        assert_eq!(lists.filter(|request| request.path.ends_with("/pulls")).count(), 0);
+        stage.0.pull = second;
+        assert_eq!(review(&stage).await.0, "failure", "{case}");
+        stage.0.github.set_state(first, PullState::Closed);
+        assert_eq!(review(&stage).await, ("success".to_owned(), None), "{case}");
+        // Opened again, it has not passed.
+        stage.0.github.set_state(first, PullState::Open);
+        assert_eq!(review(&stage).await.0, "failure", "{case}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_closed_or_merged_after_it_was_begun_is_cancelled() {
+    for (state, word) in [(PullState::Closed, "closed"), (PullState::Merged, "merged")] {
+        for (conclusion, ended) in [
+            (Conclusion::Success, "cancelled"),
+            (Conclusion::Neutral, "cancelled"),
+            (Conclusion::Failure, "failure"),
+        ] {
+            let stage = OnGitHub::new().await;
+            let check = check(&stage);
+            check.begin().await.unwrap();
+            stage.0.github.set_state(stage.0.pull, state);
+            let said = check.end(Reviewed::default(), &end(conclusion)).await.unwrap();
+            assert_eq!(shown(&stage), completed(ended));
+            let expected = conclusion
+                .passes()
+                .then(|| format!("The pull request is {word} by now"));
+            assert_eq!(said, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reviewed_commit_that_is_not_the_newest_any_more_is_cancelled() {
+    let stage = OnGitHub::new().await;
+    let (check, head) = (check(&stage), stage.range().2);
+    check.begin().await.unwrap();
+    stage.push_again();
+    let reviewed = Reviewed {
+        head: Some(&head),
+        target: Some("main"),
+    };
+    let said = check.end(reviewed, &end(Conclusion::Success)).await.unwrap();
+    assert_eq!(said.as_deref(), Some("There is a newer commit"));
+    let ended = stage.0.github.writes().pop().unwrap().body;
+    assert_eq!(ended["conclusion"], "cancelled");
+    assert_eq!(ended["output"]["summary"], "Summary");
+    assert!(stage.0.snapshot().checks.is_empty(), "the newest one has its own");
 }
 
 #[tokio::test]

@@ -288,7 +288,7 @@ async fn a_new_target_or_a_close_between_the_approval_and_the_look_takes_it_back
             [Act::PostNote, Act::Approve, Act::WithdrawApproval, Act::EditNote],
             "{change:?}"
         );
-        // That was no person's dismissal: as it was before, it is approved.
+        // No person has dismissed it: as it was before, it is approved.
         back.make(&stage.0.github, stage.0.pull);
         let outcome = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
         assert!(outcome.approved, "{change:?}: {outcome:?}");
