@@ -24,6 +24,8 @@ const MAX_WORDS: usize = 12_000;
 const MAX_SENTENCE: usize = 120;
 /// Lines that may be one sentence.
 const MAX_LINES: usize = 12;
+/// Lines at most without an end of a sentence, a paragraph or an item between them. Each is tried with those in front of it.
+const MAX_JOINED: usize = 100;
 /// Names under which JSON may say something beside its empty list.
 const KEYS: [&str; 22] = [
     "findings",
@@ -90,6 +92,10 @@ fn first_odd(sentence: &[Piece], text: &str) -> Option<String> {
         })
         .filter(|line: &Vec<_>| !line.is_empty())
         .collect();
+    if lines.len() > MAX_JOINED {
+        let (start, end) = (lines.first()?.first()?.1, lines.last()?.last()?.2);
+        return Some(text.get(start..end)?.chars().take(MAX_SHOWN).collect());
+    }
     // Up to which line everything is harmless, by the sentences that lines can be put together to.
     let mut is_reached = vec![false; lines.len() + 1];
     is_reached[0] = true;

@@ -151,3 +151,43 @@ fn a_path_is_one_and_a_sentence_in_its_form_is_none() {
     let long = "No issues found. ".repeat(1_000);
     assert!(!is_harmless_remark(&long), "nobody says so much of nothing");
 }
+
+#[test]
+fn a_name_that_the_author_chose_switches_no_word_off() {
+    let paths = ["NACK", "backdoors/x.py", "regressions/a.rs", "secrets/b.rs", "src/c.rs"];
+    for text in [
+        "NACK",
+        "`NACK`",
+        "I read NACK.",
+        "It introduces backdoors.",
+        "It introduces ./backdoors.",
+        "It introduces `backdoors`.",
+        "It introduces regressions.",
+        "The change adds secrets.",
+    ] {
+        assert!(not_harmless(text, &paths).is_some(), "{text}");
+    }
+    for text in [
+        "I read src.",
+        "I read backdoors/x.py and `secrets`.",
+        "I read src/c.rs.",
+    ] {
+        assert_eq!(not_harmless(text, &paths), None, "{text}");
+    }
+}
+
+/// Each of them would take minutes if a word were compared with all that stand in front of it or behind it.
+#[test]
+fn a_text_made_to_cost_time_is_not_harmless_at_once() {
+    for text in [
+        "ok\n".repeat(3_999),
+        format!("{}a.rs", "a-".repeat(5_990)),
+        format!("{}a.rs", "@".repeat(11_990)),
+        "no critical ".repeat(999),
+    ] {
+        assert!(text.len() <= MAX_WORDS);
+        assert!(!is_harmless_remark(&text), "{}", &text[..20]);
+    }
+    assert!(is_harmless_remark(&"ok\n".repeat(MAX_JOINED)));
+    assert!(!is_harmless_remark(&"ok\n".repeat(MAX_JOINED + 1)));
+}

@@ -1,7 +1,5 @@
 //! A text as tokens: words, signs, numbers, paths of files and names of code, and where a sentence may end.
 
-use std::collections::HashSet;
-
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::findings::severe::is_severe;
@@ -44,6 +42,53 @@ const EXTENSIONS: [&str; 44] = [
 ];
 /// Maximum length of a name of code.
 const MAX_CODE: usize = 60;
+/// Maximum length of a path, in bytes: as long as systems take one.
+const MAX_PATH: usize = 4_096;
+/// Maximum length of a path that the change does not have, in bytes.
+const MAX_OTHER_PATH: usize = 255;
+/// Names of files and directories without an ending that may stand in a sentence without backticks. The author of a change
+/// chooses its names: with a file `NACK` or a directory `regressions`, such a word would be a path.
+const BARE_NAMES: [&str; 22] = [
+    "src",
+    "lib",
+    "libs",
+    "bin",
+    "cmd",
+    "pkg",
+    "app",
+    "apps",
+    "cli",
+    "crates",
+    "packages",
+    "utils",
+    "assets",
+    "Makefile",
+    "Dockerfile",
+    "Containerfile",
+    "Justfile",
+    "Procfile",
+    "Gemfile",
+    "Rakefile",
+    "Jenkinsfile",
+    "LICENSE",
+];
+/// Words of a name that say something in a sentence.
+const SAYING: [&str; 14] = [
+    "not",
+    "no",
+    "merge",
+    "rce",
+    "nack",
+    "xss",
+    "bug",
+    "leak",
+    "leaks",
+    "unsafe",
+    "broken",
+    "wrong",
+    "backdoor",
+    "backdoors",
+];
 
 /// The tokens of a rule's words.
 pub(super) fn tokens_of_rule(words: &str) -> Vec<Token> {
@@ -175,7 +220,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let code = inside[..end].trim();
-        let token = match path_of(code, self.paths) {
+        let token = match path_of(code, self.paths, true) {
             Some(length) if length == code.len() => Some(Token::Path),
             _ if is_name(code) => Some(Token::Code),
             _ => None,
@@ -201,7 +246,7 @@ impl<'a> Reader<'a> {
         {
             return None;
         }
-        path_of(self.rest(), self.paths)
+        path_of(self.rest(), self.paths, false)
     }
 
     fn token(&self, first: char) -> (Vec<Token>, usize) {
@@ -282,15 +327,34 @@ fn is_ideograph(character: char) -> bool {
 }
 
 /// The length of the path that a text begins with: one of the change, or one that looks like a file and names nothing severe.
-fn path_of(text: &str, paths: &[&str]) -> Option<usize> {
+/// A name without a directory and an ending is one between backticks, or if no sentence can say something with it.
+fn path_of(text: &str, paths: &[&str], is_quoted: bool) -> Option<usize> {
     let is_part = |character: char| {
         (character.is_alphanumeric() && !is_ideograph(character))
             || matches!(character, '_' | '.' | '/' | '-' | '+' | '@')
     };
-    let length = text.find(|character| !is_part(character)).unwrap_or(text.len());
+    // No further than a path can reach: each word of a long run looks for one that begins with it.
+    let mut parts = text.char_indices().take_while(|(at, _)| *at <= MAX_PATH);
+    let length = parts
+        .find(|(_, character)| !is_part(*character))
+        .map_or(text.len(), |(at, _)| at);
+    if length > MAX_PATH {
+        return None;
+    }
     let run = text[..length].trim_end_matches(['.', '-', '/']);
     let inside = run.strip_prefix("./").unwrap_or(run);
     if inside.is_empty() {
+        return None;
+    }
+    let is_bare = !inside.contains(['/', '.']);
+    let says_nothing = || {
+        if is_quoted {
+            is_harmless_name(inside)
+        } else {
+            BARE_NAMES.contains(&inside)
+        }
+    };
+    if is_bare && !says_nothing() {
         return None;
     }
     let is_of_change = paths.iter().any(|path| {
@@ -300,7 +364,7 @@ fn path_of(text: &str, paths: &[&str]) -> Option<usize> {
     });
     let looks_like_one = || {
         let (stem, extension) = inside.rsplit_once('.')?;
-        let is_known = EXTENSIONS.contains(&extension) && !stem.is_empty();
+        let is_known = EXTENSIONS.contains(&extension) && !stem.is_empty() && inside.len() <= MAX_OTHER_PATH;
         (is_known && is_harmless_name(stem)).then_some(())
     };
     (is_of_change || looks_like_one().is_some()).then_some(run.len())
@@ -327,10 +391,5 @@ fn is_harmless_name(name: &str) -> bool {
         }
         was_lower = character.is_lowercase();
     }
-    let saying: HashSet<&str> = [
-        "not", "no", "merge", "rce", "nack", "xss", "bug", "leak", "leaks", "unsafe", "broken", "wrong",
-    ]
-    .into_iter()
-    .collect();
-    !is_severe(&words) && !words.split_whitespace().any(|word| saying.contains(word))
+    !is_severe(&words) && !words.split_whitespace().any(|word| SAYING.contains(&word))
 }
