@@ -110,6 +110,15 @@ describe('what teaches the memory', () => {
     }
   });
 
+  test('a stored token that is refused beside the token of the job is named', async () => {
+    const both = await accepted([rejection()], { token: 'stale', job: job() });
+    assert.match(both.token_refused, /not one of the Worker's INGEST_TOKENS/);
+    assert.equal(both.job_refused, undefined);
+    for (const how of [{ job: job() }, { token: job() }, { token: 'plain', job: job() }]) {
+      assert.equal((await accepted([rejection()], how)).token_refused, undefined);
+    }
+  });
+
   test('no job of another project, and no job at all', async () => {
     const other = rejection();
     const answer = await accepted([other, event(started(), { project: 'group/other' })], { token: job('group/other') }, 207);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
     config::{
-        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, route,
+        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, read, route,
         used_providers,
     },
     model::ModelId,
@@ -68,12 +68,31 @@ impl Session<'_> {
             let question = format!("This switches on again: {}. Do you want that?", on_again.join(", "));
             self.confirm(&question, &arguments.change)?;
         }
+        let off_again = on_again(&after, &before);
+        let left_alone = left_without(&before, &after);
+        if !off_again.is_empty() || !left_alone.is_empty() {
+            let mut parts = Vec::new();
+            if !off_again.is_empty() {
+                parts.push(format!("This switches off: {}.", off_again.join(", ")));
+            }
+            if !left_alone.is_empty() {
+                parts.push(format!(
+                    "No model is left for {}, even with the keys of every provider.",
+                    left_alone.join(", ")
+                ));
+            }
+            let question = format!("{} Do you want that?", parts.join(" "));
+            self.confirm(&question, &arguments.change)?;
+        }
         let question = format!("Go back to revision {}?", arguments.revision);
         self.confirm(&question, &arguments.change)?;
         let revision = admin.roll_back(arguments.revision, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
         if !on_again.is_empty() {
             text = format!("{text}; switched on again: {}", on_again.join(", "));
+        }
+        if !off_again.is_empty() {
+            text = format!("{text}; switched off: {}", off_again.join(", "));
         }
         Ok(self.done(&arguments.change, revision, &text))
     }
@@ -88,10 +107,12 @@ impl Session<'_> {
             Some(needed(change)?)
         };
         let admin = self.admin()?;
+        // First what only this token reads: one that is refused is named as what it is.
+        let stored = admin.document().await?;
         let in_force = self.effective("").await?.config;
         let mut used = used_providers(&in_force);
         // The answer for all projects lacks what some of them have otherwise.
-        if let Ok(stored) = admin.document().await?.in_force() {
+        if let Ok(stored) = stored.in_force() {
             used.extend(used_providers(&stored));
         }
         let (name, is_used) = match provider_spelling(name, &used) {
@@ -249,8 +270,25 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
         reason: None,
     };
     without.providers.insert(provider.to_owned(), switch);
-    let credentials: BTreeSet<String> = known_providers(document);
+    lost(document, &without)
+}
+
+/// The reviewers that would have no model any more after a change of document and switches, for all projects. A document that cannot be
+/// used counts as the empty one, as in reviews.
+fn left_without(before: &Value, after: &Value) -> Vec<&'static str> {
+    let in_force = |whole: &Value| {
+        let mut document = read(&whole["document"]).unwrap_or_default();
+        let switches = serde_json::from_value::<BTreeMap<String, ProviderSwitch>>(whole["switches"].clone());
+        document.providers.extend(switches.unwrap_or_default());
+        document
+    };
+    lost(&in_force(before), &in_force(after))
+}
+
+/// The reviewers that have a model with one document, and none with another.
+fn lost(before: &ConfigDocument, after: &ConfigDocument) -> Vec<&'static str> {
     let left = |document: &ConfigDocument, name: &str| {
+        let credentials: BTreeSet<String> = known_providers(document);
         let input = RouteInput {
             document,
             preset: Preset::Current,
@@ -262,7 +300,7 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
     };
     let names = ReviewerName::STANDING.into_iter().chain([ReviewerName::COORDINATOR]);
     names
-        .filter(|name| left(document, name) && !left(&without, name))
+        .filter(|name| left(before, name) && !left(after, name))
         .collect()
 }
 
@@ -288,6 +326,18 @@ mod tests {
         let switched_on = json!({ "document": { "providers": { "openai": { "enabled": false } } },
             "switches": { "openai": { "enabled": true } } });
         assert_eq!(on_again(&now, &switched_on), ["anthropic", "openai", "vllm"]);
+    }
+
+    #[test]
+    fn going_back_names_the_reviewers_that_it_leaves_without_a_model() {
+        let whole = |switches: Value| {
+            json!({ "document": { "schema_version": 1, "reviewers": { "tests": { "models": ["vllm/qwen"] } } }, "switches": switches })
+        };
+        let off = |name: &str| json!({ name: { "enabled": false, "reason": "incident 7" } });
+        assert_eq!(left_without(&whole(json!({})), &whole(off("vllm"))), ["tests"]);
+        assert_eq!(left_without(&whole(off("vllm")), &whole(json!({}))), [""; 0]);
+        assert_eq!(on_again(&whole(off("vllm")), &whole(json!({}))), ["vllm"]);
+        assert_eq!(left_without(&json!({ "document": "no document" }), &json!({})), [""; 0]);
     }
 
     #[test]
