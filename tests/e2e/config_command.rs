@@ -231,6 +231,21 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
         listed.stdout
     );
 
+    // The file was fetched before that: a colleague's change is not undone without a word.
+    let mut older = stored.clone();
+    older["limits"]["sessions"] = json!(5);
+    write(&older);
+    let stale = run(&workers, at, &["apply", "config.json", "--reason", "x", "--yes"])
+        .await
+        .expect_code(2);
+    assert!(
+        stale
+            .stderr
+            .contains("config.json is of revision 1, and the stored document is of revision 2"),
+        "{}",
+        stale.stderr
+    );
+
     let back = run(&workers, at, &["rollback", "1", "--reason", "too calm"])
         .await
         .expect_code(2);

@@ -1,6 +1,9 @@
 //! The commands that change something: each says what it will do, and asks where it hurts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::IsTerminal,
+};
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
@@ -33,6 +36,19 @@ impl Session<'_> {
         }
         if !arguments.change.shown.json {
             self.print_diff(&before, &document);
+        }
+        if let Some((of_file, now)) = stale(&document, &before) {
+            let fault = format!(
+                "{} is of revision {of_file}, and the stored document is of revision {now}: it would undo what was changed since",
+                arguments.file
+            );
+            if arguments.change.yes || !std::io::stdin().is_terminal() {
+                return Err(Failure::Settings(format!(
+                    "{fault}. Nothing was changed: begin with what `conclave config get` prints now, or leave `revision` out of the file to \
+                     write it all the same"
+                )));
+            }
+            self.confirm(&format!("{fault}. Do you want that?"), &arguments.change)?;
         }
         self.confirm("Write this document?", &arguments.change)?;
         if is_unusable {
@@ -226,6 +242,14 @@ impl Session<'_> {
     }
 }
 
+/// The revisions of a document from a file and of the stored one, if the file is of another one: another change came between.
+/// A file without a revision says that it replaces whatever is stored.
+fn stale(document: &Value, stored: &Value) -> Option<(u64, u64)> {
+    let revision = |document: &Value| document.get("revision").and_then(Value::as_u64);
+    let (of_file, now) = (revision(document)?, revision(stored)?);
+    (of_file != now).then_some((of_file, now))
+}
+
 /// The reason, which the history of what matters must not lack.
 fn needed(change: &ChangeArguments) -> Result<&str, Failure> {
     let reason = change
@@ -326,6 +350,17 @@ mod tests {
         let switched_on = json!({ "document": { "providers": { "openai": { "enabled": false } } },
             "switches": { "openai": { "enabled": true } } });
         assert_eq!(on_again(&now, &switched_on), ["anthropic", "openai", "vllm"]);
+    }
+
+    #[test]
+    fn a_file_of_another_revision_than_the_stored_one_is_stale() {
+        let of = |revision: Value| json!({ "schema_version": 1, "revision": revision });
+        assert_eq!(stale(&of(json!(3)), &of(json!(5))), Some((3, 5)));
+        assert_eq!(stale(&of(json!(7)), &of(json!(5))), Some((7, 5)));
+        assert_eq!(stale(&of(json!(5)), &of(json!(5))), None);
+        assert_eq!(stale(&empty_document(), &of(json!(5))), None, "it replaces whatever is stored");
+        assert_eq!(stale(&of(json!(3)), &empty_document()), None);
+        assert_eq!(stale(&of(json!(3)), &json!("no document")), None);
     }
 
     #[test]
