@@ -539,6 +539,21 @@ test('a full database stores nothing new, and says what to do', async () => {
   }
 });
 
+test('variables that are no numbers are named in the log, and the defaults count', async () => {
+  const vars = { INGEST_TOKENS: 'i', INGEST_EVENTS_PER_MINUTE: 'x', INGEST_NEW_PROJECTS_PER_DAY: '-1', OUTBOX_FLUSH_MS: 'abc', OUTBOX_SHARDS: '1.5' };
+  const worker = await start('review-tracker', { vars });
+  try {
+    const answer = await post([event(started(), { project: PROJECT })], { token: 'i', url: worker.url });
+    assert.equal(answer.status, 202);
+    await settled(worker.url);
+    for (const [name, value] of Object.entries(vars).slice(1)) {
+      assert.ok(worker.logs.some((line) => line.includes(`${name} is \`${value}\`: set a whole number`)), `${name}: ${worker.logs.join('\n')}`);
+    }
+  } finally {
+    await worker.dispose();
+  }
+});
+
 test('of a batch that crosses the quota of new projects, what is known is stored and each other event is named', async () => {
   const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', INGEST_NEW_PROJECTS_PER_DAY: '1' } });
   try {
