@@ -20,6 +20,7 @@ use crate::support::{Conclave, PROVIDER_KEY, Repository};
 
 on_both_runtimes! {
     a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account
+    a_review_whose_only_provider_is_switched_off_is_inconclusive
     what_the_job_says_stays_in_force_and_a_budget_that_is_lowered_ends_the_calls
 }
 
@@ -90,6 +91,32 @@ async fn until_asked(provider: &ScriptedProvider) {
         }
     };
     tokio::time::timeout(PATIENCE, waiting).await.expect("a request");
+}
+
+async fn a_review_whose_only_provider_is_switched_off_is_inconclusive() {
+    let (provider, repository) = (slow().await, repository());
+    let service = Service::start(json!({
+        "schema_version": 1,
+        "revision": 1,
+        "providers": {"anthropic": {"enabled": false, "reason": "incident 7"}},
+    }))
+    .await;
+    for (strict, code) in [(false, 0), (true, 4)] {
+        let arguments: &[&str] = if strict {
+            &["local", "main", "--strict"]
+        } else {
+            &["local", "main"]
+        };
+        let job = Conclave::new(repository.path(), arguments)
+            .env("CONCLAVE_CONFIG_URL", &service.url)
+            .env("CONCLAVE_CONFIG_TOKEN", "reader")
+            .anthropic(&provider);
+        let review = job.run().await.expect_code(code).review();
+        assert_eq!(review["verdict"], "inconclusive");
+        let gaps = review["coverage"]["gaps"].to_string();
+        assert!(gaps.contains("anthropic is switched off: incident 7"), "{gaps}");
+    }
+    assert!(provider.requests().is_empty(), "no model is asked");
 }
 
 async fn a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account() {

@@ -110,6 +110,15 @@ describe('what teaches the memory', () => {
     }
   });
 
+  test('a stored token that is refused beside the token of the job is named', async () => {
+    const both = await accepted([rejection()], { token: 'stale', job: job() });
+    assert.match(both.token_refused, /not one of the Worker's INGEST_TOKENS/);
+    assert.equal(both.job_refused, undefined);
+    for (const how of [{ job: job() }, { token: job() }, { token: 'plain', job: job() }]) {
+      assert.equal((await accepted([rejection()], how)).token_refused, undefined);
+    }
+  });
+
   test('no job of another project, and no job at all', async () => {
     const other = rejection();
     const answer = await accepted([other, event(started(), { project: 'group/other' })], { token: job('group/other') }, 207);
@@ -525,6 +534,21 @@ test('a full database stores nothing new, and says what to do', async () => {
     assert.equal((await db.prepare('SELECT count(*) AS n FROM events').first()).n, 0);
     const probe = await (await post([], { token: 'i', url: worker.url })).json();
     assert.ok(probe.database.used_bytes >= probe.database.max_bytes, 'the doctor hears it');
+  } finally {
+    await worker.dispose();
+  }
+});
+
+test('variables that are no numbers are named in the log, and the defaults count', async () => {
+  const vars = { INGEST_TOKENS: 'i', INGEST_EVENTS_PER_MINUTE: 'x', INGEST_NEW_PROJECTS_PER_DAY: '-1', OUTBOX_FLUSH_MS: 'abc', OUTBOX_SHARDS: '1.5' };
+  const worker = await start('review-tracker', { vars });
+  try {
+    const answer = await post([event(started(), { project: PROJECT })], { token: 'i', url: worker.url });
+    assert.equal(answer.status, 202);
+    await settled(worker.url);
+    for (const [name, value] of Object.entries(vars).slice(1)) {
+      assert.ok(worker.logs.some((line) => line.includes(`${name} is \`${value}\`: set a whole number`)), `${name}: ${worker.logs.join('\n')}`);
+    }
   } finally {
     await worker.dispose();
   }

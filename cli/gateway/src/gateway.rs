@@ -114,7 +114,7 @@ impl Gateway {
         }
     }
 
-    /// Takes other limits. Calls under way keep those that they began with; connecting keeps its own.
+    /// Takes other limits, by which waits are measured that are under way, too; connecting keeps its own.
     pub fn set_limits(&self, limits: Limits) {
         self.core.set_limits(limits);
     }

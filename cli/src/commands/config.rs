@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use conclave_plugin_reviewer_config::{
-    AdminClient, AdminError, ConfigAccess, ConfigSource, StoredDocument, effective, without_revision,
+    AdminClient, AdminError, ConfigAccess, ConfigSource, StoredDocument, Unanswered, effective, without_revision,
 };
 use conclave_shared::{
     config::{ConfigDocument, ConfigFault, EffectiveConfig, check, named_models, remarks, unknown_fields},
@@ -68,14 +68,12 @@ impl Session<'_> {
         )?)
     }
 
-    /// What is in force for a project.
+    /// What is in force for a project, read with the first credential that is let in.
     async fn effective(&self, project: &str) -> Result<EffectiveConfig, Failure> {
-        let admin = self.env.secret(names::CONFIG_ADMIN_TOKEN);
-        let listed = admin
-            .or_else(|| self.env.secret(names::CONFIG_TOKEN))
-            .map(ConfigAccess::Token);
+        let admin = self.env.secret(names::CONFIG_ADMIN_TOKEN).map(ConfigAccess::Admin);
+        let listed = self.env.secret(names::CONFIG_TOKEN).map(ConfigAccess::Token);
         let job = self.env.job_token(names::CONFIG_OIDC_TOKEN)?.map(ConfigAccess::Job);
-        let access: Vec<ConfigAccess> = listed.into_iter().chain(job).collect();
+        let access: Vec<ConfigAccess> = admin.into_iter().chain(listed).chain(job).collect();
         if access.is_empty() {
             return Err(Failure::Settings(format!(
                 "{} is not set: set it to one of the Worker's ADMIN_TOKENS, or {} to one of its READER_TOKENS",
@@ -91,8 +89,21 @@ impl Session<'_> {
             project: project.to_owned(),
             certificates: self.env.certificates()?,
         };
-        let answer = effective(source).await.map(|answered| answered.config);
-        answer.map_err(|problem| Failure::Config(AdminError::Service { host, problem }))
+        match effective(source).await {
+            Ok(answered) => {
+                for refused in answered.refused {
+                    self.output.warn(format!(
+                        "the configuration service at {host} {refused}; another credential was let in"
+                    ));
+                }
+                Ok(answered.config)
+            }
+            Err(Unanswered {
+                problem,
+                is_denied: true,
+            }) => Err(Failure::Config(AdminError::Denied { host, problem })),
+            Err(Unanswered { problem, .. }) => Err(Failure::Config(AdminError::Service { host, problem })),
+        }
     }
 
     async fn show(&self, arguments: &ShowArguments) -> Result<Exit, Failure> {

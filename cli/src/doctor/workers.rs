@@ -38,7 +38,7 @@ pub(super) async fn config(request: &Request<'_>) -> Found {
                 }
             }
         }
-        Err(problem) => refused(NAME, &host, &problem),
+        Err(unanswered) => refused(NAME, &host, &unanswered.problem),
     })
 }
 
@@ -79,6 +79,14 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
             format!("{host} takes events, and refused the job's token beside the stored one: {why}"),
         )
         .next("correct the audience of the job's token or the Worker's OIDC_* variables, or leave that credential out"),
+        Ok(Probed {
+            token_refused: Some(why),
+            ..
+        }) => Check::warning(
+            NAME,
+            format!("{host} takes events with the job's token, and refused the stored one beside it: {why}"),
+        )
+        .next("set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS, or leave that credential out"),
         Ok(_) => Check::ok(NAME, format!("{host} takes events")),
         Err(problem) => refused(NAME, host, &problem),
     })

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_gateway::ConfigError;
 use conclave_git::GitError;
 use conclave_opencode::{ProcessError, StartError};
 use conclave_plugin_local::LocalError;
@@ -52,6 +53,8 @@ pub(crate) fn kind(failure: &Failure) -> FailureKind {
         | Failure::Plugin(_)
         | Failure::RepoConfig(_)
         | Failure::Prompt(_) => FailureKind::Settings,
+        // A recording that cannot be read was named by the caller.
+        Failure::Gateway(ConfigError::Recording(..)) => FailureKind::Settings,
         // The machine is another one than the run needs.
         Failure::Sandbox { .. } | Failure::Install(_) => FailureKind::WrongImage,
         Failure::Hook(_) | Failure::Gateway(_) | Failure::Config(_) | Failure::Memory(_) | Failure::Io { .. } => {
@@ -165,6 +168,11 @@ mod tests {
             (
                 Failure::Settings("--models x".to_owned()),
                 RunStage::Plan,
+                FailureKind::Settings,
+            ),
+            (
+                Failure::Gateway(ConfigError::Recording("/x".into(), "is a directory".to_owned())),
+                RunStage::Runtime,
                 FailureKind::Settings,
             ),
             (

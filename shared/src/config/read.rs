@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, hidden, names, validate, validate::mixed_cycles,
@@ -29,9 +29,13 @@ pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
     let Some(document) = document else {
         return Err(faults);
     };
-    faults.extend(validate(&document).into_iter().map(|fault| ConfigFault {
-        pointer: pointer(&rest.original(&split(&fault.pointer))),
-        ..fault
+    faults.extend(validate(&document).into_iter().filter_map(|fault| {
+        let place = rest.original(&split(&fault.pointer));
+        // A value that stands in for another one is not the document's.
+        (!rest.stand_ins.contains_key(&place)).then(|| ConfigFault {
+            pointer: pointer(&place),
+            ..fault
+        })
     }));
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
@@ -67,6 +71,9 @@ struct Repaired {
     value: Value,
     /// What is gone from arrays, by the array's place: what came behind it has moved.
     gone: BTreeMap<Vec<String>, BTreeSet<usize>>,
+    /// The places of fields that have a value in place of one that is missing or cannot be read, and the number of values that were
+    /// tried: without it all of its object would have to go, with the faults of its other fields.
+    stand_ins: BTreeMap<Vec<String>, usize>,
 }
 
 impl Repaired {
@@ -74,6 +81,7 @@ impl Repaired {
         Self {
             value: value.clone(),
             gone: BTreeMap::new(),
+            stand_ins: BTreeMap::new(),
         }
     }
 
@@ -86,6 +94,13 @@ impl Repaired {
                 Err(error) => error,
             };
             let place = tokens(error.path());
+            if let Some((object, field)) = self.stood_in(&place) {
+                // It is of another kind than the field.
+                if !self.stand_in(&object, &field) && !self.take_out(&object) {
+                    return (None, faults);
+                }
+                continue;
+            }
             let fault = ConfigFault {
                 pointer: pointer(&self.original(&place)),
                 detail: format!("cannot be read: {}", error.inner()),
@@ -99,10 +114,46 @@ impl Repaired {
             if !faults.iter().any(told) {
                 faults.push(fault);
             }
-            if faults.len() == MAX_FAULTS || !self.take_out(&place) {
+            if faults.len() == MAX_FAULTS {
+                return (None, faults);
+            }
+            let text = error.inner().to_string();
+            let missing = text
+                .strip_prefix("missing field `")
+                .and_then(|rest| rest.strip_suffix('`'));
+            let is_mended = missing.is_some_and(|field| !place.is_empty() && self.stand_in(&place, field));
+            if !is_mended && !self.take_out(&place) {
                 return (None, faults);
             }
         }
+    }
+
+    /// Puts the next value into a field that is missing; `false` if there is none left to try.
+    fn stand_in(&mut self, object: &[String], field: &str) -> bool {
+        let original = [self.original(object), vec![field.to_owned()]].concat();
+        let tried = self.stand_ins.entry(original).or_default();
+        let values = [json!(0), json!(""), json!(false), json!([]), json!({})];
+        let Some(value) = values.into_iter().nth(*tried) else {
+            return false;
+        };
+        *tried += 1;
+        match self.value.pointer_mut(&pointer(object)) {
+            Some(Value::Object(fields)) => {
+                fields.insert(field.to_owned(), value);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The field, with the place of its object, whose value stands in at a place or around it.
+    fn stood_in(&self, place: &[String]) -> Option<(Vec<String>, String)> {
+        (1..=place.len()).find_map(|length| {
+            let (field, object) = place.get(..length)?.split_last()?;
+            let original = self.original(place.get(..length)?);
+            let stands_in = self.stand_ins.contains_key(&original);
+            stands_in.then(|| (object.to_vec(), field.clone()))
+        })
     }
 
     /// Where a value of the copy stands in the original.

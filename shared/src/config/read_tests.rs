@@ -1,7 +1,6 @@
 //! Everything that is wrong at once, each with its place; whatever is thrown at it.
 
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 use crate::config::{EffectiveConfig, ProjectRules};
@@ -67,6 +66,34 @@ fn what_cannot_be_read_and_what_is_not_allowed_is_named_at_once() {
     assert_eq!(
         of("/providers/anthropic").as_deref(),
         Some("cannot be read: missing field `enabled`")
+    );
+}
+
+#[test]
+fn a_field_that_cannot_be_read_or_is_missing_hides_no_other_fault_of_its_object() {
+    let value = json!({"schema_version": 1, "prices": {
+        "a/x": {"as_of": 5, "input": -1, "output": "free", "cache_read": "x"},
+        "b/y": {"input": -1},
+        "c/z": {"as_of": "2026-13-01", "input": 1, "output": {}, "long_context": {"above": "many", "input": -1}},
+    }});
+    let mut found = pointers(&value);
+    found.sort();
+    found.dedup();
+    assert_eq!(
+        found,
+        [
+            "/prices/a~1x/as_of",
+            "/prices/a~1x/cache_read",
+            "/prices/a~1x/input",
+            "/prices/a~1x/output",
+            "/prices/b~1y",
+            "/prices/b~1y/input",
+            "/prices/c~1z/as_of",
+            "/prices/c~1z/long_context",
+            "/prices/c~1z/long_context/above",
+            "/prices/c~1z/long_context/input",
+            "/prices/c~1z/output",
+        ]
     );
 }
 

@@ -31,6 +31,9 @@ pub struct BatchAnswer {
     /// Why the job's token was not good that came beside a good token of the list, if that was noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job_refused: Option<String>,
+    /// Why the token of the list was not good that came beside a good token of the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_refused: Option<String>,
     /// The size of the tracker's database: in the answer to a batch without events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseSize>,

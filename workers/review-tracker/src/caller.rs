@@ -27,6 +27,8 @@ pub(crate) struct Caller {
     unchecked: Option<String>,
     /// Why the job's token beside an ingest token is not good.
     pub(crate) job_refused: Option<String>,
+    /// Why the ingest token beside the job's token is not good.
+    pub(crate) token_refused: Option<String>,
     /// The account of its requests.
     pub(crate) account: Account,
 }
@@ -87,6 +89,8 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
         (Some(text), None) => (Some(oidc::verify(&text, env).await?), None),
         (text, _) => (None, text.filter(|_| job_refused.is_none())),
     };
+    let is_beside = bearer.as_deref().is_some_and(|bearer| !looks_like_a_token(bearer));
+    let token_refused = (job.is_some() && token.is_none() && is_beside).then(|| texts::refused_token(INGEST_TOKENS));
     let account = match (&token, &job) {
         (Some(_), _) => {
             let key = token::key(bearer.as_deref().unwrap_or_default());
@@ -114,6 +118,7 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
         token,
         unchecked,
         job_refused,
+        token_refused,
         account,
     })
 }

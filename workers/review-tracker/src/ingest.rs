@@ -43,6 +43,7 @@ pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response>
     }
     let mut answer = BatchAnswer {
         job_refused: caller.job_refused.clone(),
+        token_refused: caller.token_refused.clone(),
         ..BatchAnswer::default()
     };
     let sent = decoded.events.len() + decoded.rejected.len();

@@ -13,6 +13,7 @@ mod exposition;
 pub mod ingest;
 mod memory;
 mod metrics;
+mod number;
 mod outbox;
 mod pages;
 mod quota;

@@ -21,7 +21,7 @@ use conclave_shared::telemetry::Event;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use worker::{Env, Method, Request, RequestInit, Response, Result, Stub, wasm_bindgen::JsValue};
 
-use crate::{events::Batch, store};
+use crate::{events::Batch, number::number, store};
 
 /// The binding of the objects.
 const BINDING: &str = "OUTBOX";
@@ -228,7 +228,7 @@ async fn ask(env: &Env, shard: u32, path: &str, body: &str) -> Result<Response> 
 }
 
 fn shards(env: &Env) -> u32 {
-    let set = env.var(SHARDS).ok().and_then(|set| set.to_string().trim().parse().ok());
+    let set = number(env, SHARDS).and_then(|set| u32::try_from(set).ok());
     set.unwrap_or(DEFAULT_SHARDS).min(MAX_SHARDS)
 }
 

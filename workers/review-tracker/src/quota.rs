@@ -16,6 +16,7 @@ use worker::{Env, Method, Request, RequestInit, Result, console_error, wasm_bind
 use crate::{
     caller::Account,
     clock::{self, DAY_MS},
+    number::number,
     store, texts,
 };
 
@@ -153,9 +154,8 @@ async fn unknown<'a>(env: &Env, projects: &'a BTreeSet<String>) -> Vec<&'a Strin
     }
 }
 
-fn limit(env: &Env, name: &str, default: u64) -> u64 {
-    let set = env.var(name).ok().and_then(|set| set.to_string().trim().parse().ok());
-    set.unwrap_or(default)
+fn limit(env: &Env, name: &'static str, default: u64) -> u64 {
+    number(env, name).unwrap_or(default)
 }
 
 async fn ask(env: &Env, ask: &Ask) -> Result<Answer> {

@@ -49,6 +49,11 @@ pub(crate) fn misplaced_projects(secret: &str, places: &[usize]) -> Problem {
     )
 }
 
+/// The ingest token beside a good token of the job is not on the list.
+pub(crate) fn refused_token(secret: &str) -> String {
+    format!("it is not one of the Worker's {secret}")
+}
+
 /// An event is of a project that the caller may not speak for.
 pub(crate) fn other_project(project: &str) -> String {
     let shown: String = project.chars().take(100).collect();

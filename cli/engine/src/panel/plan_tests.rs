@@ -1,5 +1,7 @@
 //! The panel of each tier, and the reason for each seat.
 
+use conclave_shared::config::{NoModel, SkippedModel};
+
 use super::*;
 use crate::{
     diff::FileDiff,
@@ -229,6 +231,26 @@ fn an_empty_panel_is_no_review() {
         plan.why_no_reviewer().as_deref(),
         Some("the trivial panel is empty: generalist is disabled by .conclave.toml of the target branch")
     );
+}
+
+#[test]
+fn a_panel_without_a_model_because_of_a_switch_is_an_outage() {
+    let mut plan = of(vec![file("a.rs", 1)]).plan();
+    assert!(!plan.is_switched_off());
+    for (switched_off, is_outage) in [(false, false), (true, true)] {
+        for member in &mut plan.members {
+            member.route = Err(NoModel {
+                reviewer: member.name.to_string(),
+                skipped: vec![SkippedModel {
+                    model: "anthropic/claude-sonnet-5".parse().expect("a model"),
+                    reason: "why".to_owned(),
+                    switched_off,
+                }],
+            });
+        }
+        assert!(plan.why_no_reviewer().is_some());
+        assert_eq!(plan.is_switched_off(), is_outage);
+    }
 }
 
 #[test]

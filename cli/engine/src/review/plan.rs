@@ -53,6 +53,14 @@ impl Plan {
         none.map(ToString::to_string)
     }
 
+    /// Returns whether a required reviewer has no model because an operator switched a provider off. That is an outage and not a fault of
+    /// the job's settings, so the review says that it did not happen.
+    pub fn is_switched_off(&self) -> bool {
+        let required = self.members.iter().filter(|member| member.required);
+        let mut without = required.filter_map(|member| member.route.as_ref().err());
+        without.any(|none| none.skipped.iter().any(|skip| skip.switched_off))
+    }
+
     /// What a reader of the review has to know about the panel: required reviewers that somebody has disabled.
     pub fn warnings(&self) -> Vec<String> {
         self.disabled_seats()

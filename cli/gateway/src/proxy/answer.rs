@@ -9,7 +9,7 @@ use conclave_shared::model::ModelId;
 use reqwest::Response;
 use tokio::time::{Instant, timeout};
 
-use super::in_flight::InFlightRequest;
+use super::{core::Core, in_flight::InFlightRequest};
 use crate::{
     accounting::UsageEntry,
     recording::{CallRecording, Playback},
@@ -127,10 +127,10 @@ impl Answer {
         self.reader.shortened_end()
     }
 
-    /// The next piece, the last one if there was no progress for so long. Time between two reads does not count. After a piece
+    /// The next piece, the last one if there was no progress for as long as the limits in force allow. Time between two reads does not count. After a piece
     /// with an end there is none.
-    pub(crate) async fn next(&mut self, idle: Duration) -> Piece {
-        let piece = self.receive(idle).await;
+    pub(crate) async fn next(&mut self, core: &Core) -> Piece {
+        let piece = self.receive(core).await;
         match piece.end {
             Some(End::Complete) => self.entry.ended(CallOutcome::Complete),
             Some(End::Broken(class)) => self.entry.ended(CallOutcome::Failed(class.to_string())),
@@ -139,22 +139,25 @@ impl Answer {
         piece
     }
 
-    async fn receive(&mut self, idle: Duration) -> Piece {
+    async fn receive(&mut self, core: &Core) -> Piece {
         let Some(body) = &mut self.body else {
             return self.over(BytesMut::new(), Piece::default(), ProviderFault::CutStream.into());
         };
         let began = Instant::now();
-        let received = timeout(idle.saturating_sub(self.quiet.waited), body.chunk()).await;
+        let waited = self.quiet.waited;
+        let received = core
+            .within(|limits| limits.idle.saturating_sub(waited), body.chunk())
+            .await;
         self.quiet.waited = self.quiet.waited.saturating_add(began.elapsed());
         match received {
-            Err(_) => self.stalled(BytesMut::new(), Piece::default()),
-            Ok(Err(fault)) => self.over(BytesMut::new(), Piece::default(), fault.into()),
-            Ok(Ok(Some(chunk))) => {
+            None => self.stalled(BytesMut::new(), Piece::default()),
+            Some(Err(fault)) => self.over(BytesMut::new(), Piece::default(), fault.into()),
+            Some(Ok(Some(chunk))) => {
                 self.quiet.bytes = self.quiet.bytes.saturating_add(chunk.len());
                 self.parser.push(chunk);
                 self.frames()
             }
-            Ok(Ok(None)) => {
+            Some(Ok(None)) => {
                 let mut piece = Piece::default();
                 let mut bytes = BytesMut::new();
                 let mut class = FailureClass::from(ProviderFault::CutStream);

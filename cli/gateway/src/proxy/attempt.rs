@@ -2,14 +2,13 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{
     classify::{FailureClass, ProviderFault, classify},
-    deadline::Deadline,
     retry::{http_date, retry_after},
 };
 use conclave_shared::model::ModelId;
@@ -25,6 +24,7 @@ use crate::{
     accounting::UsageEntry,
     cache::{Canonical, WarmingPermit, canonical},
     clock::now,
+    config::Limits,
     errors::CallFailure,
     event::GatewayEvent,
     recording::{CallRecording, CallSource},
@@ -90,22 +90,22 @@ impl Attempt<'_> {
         &self,
         Ready { sent, permit }: Ready,
         mut entry: UsageEntry,
-        deadline: Deadline,
+        began: Instant,
     ) -> Result<Opened, CallFailure> {
         let call = self.call;
         entry.asks(sent.body.len());
-        let (body, recording) = self.ask(sent.body, deadline).await.inspect_err(|failure| {
+        let (body, recording) = self.ask(sent.body, began).await.inspect_err(|failure| {
             entry.ended(CallOutcome::Failed(failure.class.to_string()));
         })?;
         call.request.touch();
         let answer = Answer::new(body, call.provider.wire, entry, Arc::clone(&call.request), recording);
-        let opened = until_content(answer, call.core.limits().idle, deadline).await?;
+        let opened = until_content(answer, call.core, began).await?;
         permit.answered();
         Ok(opened)
     }
 
     /// Asks the provider, or the recording.
-    async fn ask(&self, body: Bytes, deadline: Deadline) -> Result<(AnswerBody, Option<CallRecording>), CallFailure> {
+    async fn ask(&self, body: Bytes, began: Instant) -> Result<(AnswerBody, Option<CallRecording>), CallFailure> {
         let (core, session) = (self.call.core, &self.call.request.session);
         let mut recording = match &core.source {
             CallSource::Recording(recording, cleaner) => {
@@ -128,7 +128,7 @@ impl Attempt<'_> {
             }
             CallSource::Provider => None,
         };
-        let sent = self.send(body, recording.as_mut(), deadline).await;
+        let sent = self.send(body, recording.as_mut(), began).await;
         if let (Err(failure), Some(recording)) = (&sent, &mut recording) {
             recording.ended(Some(failure.class));
         }
@@ -140,7 +140,7 @@ impl Attempt<'_> {
         &self,
         body: Bytes,
         recording: Option<&mut CallRecording>,
-        deadline: Deadline,
+        began: Instant,
     ) -> Result<Response, CallFailure> {
         let (core, provider) = (self.call.core, self.call.provider);
         let request = core
@@ -149,10 +149,12 @@ impl Attempt<'_> {
             .headers(self.call.headers.clone())
             .headers(provider.headers.clone())
             .body(body);
-        let limit = deadline.clamp(now(), core.limits().first_byte);
-        let sent = timeout(limit, request.send()).await;
+        // What the call has left of its own time, when this attempt begins.
+        let before = now().saturating_duration_since(began);
+        let limit = |limits: &Limits| limits.first_byte.min(limits.hold.saturating_sub(before));
+        let sent = core.within(limit, request.send()).await;
         // A server that is asked and does not answer in time is there.
-        if !matches!(&sent, Ok(Err(error)) if error.is_connect()) {
+        if !matches!(&sent, Some(Err(error)) if error.is_connect()) {
             provider.connected();
         } else if provider.not_connected() {
             let name = self.model.provider();
@@ -160,7 +162,7 @@ impl Attempt<'_> {
                 "no connection to the provider {name} can be made: check its address, the network and the proxy (`conclave doctor`)"
             );
         }
-        let response = sent.map_err(|_| ProviderFault::Timeout)?.map_err(|error| {
+        let response = sent.ok_or(ProviderFault::Timeout)?.map_err(|error| {
             let is_late = error.is_timeout();
             let error = error.without_url();
             tracing::info!(error = core.redactor.redact(&format!("{error:?}")), "no response");
@@ -233,16 +235,16 @@ async fn body_of(response: &mut Response, max: usize) -> BytesMut {
 ///
 /// What comes before is held back: as long as the runtime has seen nothing, another attempt or another model can take
 /// over without its notice.
-async fn until_content(mut answer: Answer, idle: Duration, deadline: Deadline) -> Result<Opened, CallFailure> {
+async fn until_content(mut answer: Answer, core: &Core, began: Instant) -> Result<Opened, CallFailure> {
     let mut held = BytesMut::new();
     loop {
-        let piece = answer.next(idle).await;
+        let piece = answer.next(core).await;
         held.extend_from_slice(&piece.bytes);
         if let Some(End::Broken(class)) = piece.end {
             // Even with content: the runtime has not seen it.
             return Err(class.into());
         }
-        if piece.end.is_some() || piece.content || deadline.passed(now()) || held.len() > MAX_HELD {
+        if piece.end.is_some() || piece.content || core.hold(began).passed(now()) || held.len() > MAX_HELD {
             return Ok(Opened {
                 held: held.freeze(),
                 end: piece.end,

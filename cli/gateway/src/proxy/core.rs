@@ -2,11 +2,14 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
+use conclave_resilience::deadline::Deadline;
 use conclave_shared::{model::ModelId, redact::Redactor};
 use secrecy::SecretString;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{session::Sessions, switches::Switches};
@@ -30,7 +33,7 @@ pub(crate) struct Core {
     pub(crate) capabilities: CapabilitySource,
     pub(crate) circuits: Arc<Circuits>,
     pub(crate) switches: Switches,
-    limits: RwLock<Limits>,
+    limits: watch::Sender<Limits>,
     /// The models in the runtime's configuration; nothing if it knows all that it is asked to use.
     runtime_models: Option<BTreeSet<ModelId>>,
     pub(crate) sessions: Sessions,
@@ -68,7 +71,7 @@ impl Core {
             accounting: Arc::new(accounting),
             circuits: Arc::new(Circuits::new(config.limits.breaker, Arc::clone(&events))),
             switches: Switches::new(config.switches),
-            limits: RwLock::new(config.limits),
+            limits: watch::Sender::new(config.limits),
             runtime_models: config.runtime_models,
             sessions: Sessions::default(),
             events,
@@ -79,13 +82,39 @@ impl Core {
 
     /// The limits in force.
     pub(crate) fn limits(&self) -> Limits {
-        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
+        *self.limits.borrow()
     }
 
-    /// Takes other limits. Calls under way keep those that they began with.
+    /// The time until which a call that came in at `began` may look for a model, by the limits in force.
+    pub(crate) fn hold(&self, began: Instant) -> Deadline {
+        Deadline::after(began, self.limits().hold)
+    }
+
+    /// Does work within a limit that may change meanwhile, measured from now; nothing if that is over first.
+    pub(crate) async fn within<T>(
+        &self,
+        limit: impl Fn(&Limits) -> Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let began = tokio::time::Instant::now();
+        let mut changes = self.limits.subscribe();
+        tokio::pin!(work);
+        loop {
+            let limit = limit(&changes.borrow_and_update());
+            let left = limit.saturating_sub(began.elapsed());
+            tokio::select! {
+                biased;
+                done = &mut work => return Some(done),
+                Ok(()) = changes.changed() => {}
+                () = tokio::time::sleep(left) => return None,
+            }
+        }
+    }
+
+    /// Takes other limits, by which waits are measured that are under way, too.
     pub(crate) fn set_limits(&self, limits: Limits) {
         self.circuits.breakers().set(limits.breaker);
-        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+        self.limits.send_replace(limits);
     }
 
     /// Returns whether the runtime can ask for this model under its own name.
@@ -103,5 +132,40 @@ impl Core {
             events.push(GatewayEvent::RecordingFailed { problem });
         }
         events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_is_measured_from_its_beginning_by_the_limit_in_force() {
+        let core = Core::new(GatewayConfig::new(Vec::new(), "key".to_owned().into())).expect("a core");
+        let of = |seconds| Limits {
+            first_byte: Duration::from_secs(seconds),
+            ..Limits::default()
+        };
+        // The limit at first, that from the 20th second on, and the end.
+        for (before, after, ends) in [(60, 60, 60), (60, 30, 30), (30, 90, 90), (60, 5, 20)] {
+            core.set_limits(of(before));
+            let changing = async {
+                sleep(Duration::from_secs(20)).await;
+                core.set_limits(of(after));
+            };
+            let began = Instant::now();
+            let waiting = async {
+                let end = core
+                    .within(|limits| limits.first_byte, std::future::pending::<()>())
+                    .await;
+                (end, began.elapsed().as_secs())
+            };
+            let (ended, ()) = tokio::join!(waiting, changing);
+            assert_eq!(ended, (None, ends), "{before} s, then {after} s");
+        }
+        let done = core.within(|limits| limits.first_byte, async { 7 }).await;
+        assert_eq!(done, Some(7));
     }
 }

@@ -1,11 +1,10 @@
 //! The exchange for a call: asks models, in their order, until one answers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use conclave_resilience::{
     breaker::NextProbe,
     classify::{FailureClass, ProviderFault},
-    deadline::Deadline,
     fallback::fallbacks,
 };
 use conclave_shared::model::ModelId;
@@ -29,12 +28,12 @@ impl Call<'_> {
         if self.tool_calls >= self.core.limits().tool_calls {
             return Err(Rejection::ToolCallsSpent);
         }
-        let deadline = Deadline::after(now(), self.core.limits().hold);
+        let began = now();
         let session = &self.request.session;
         let chain = session.models();
         let mut model = session.fallback(&self.asked).unwrap_or_else(|| self.asked.clone());
         loop {
-            let reason = match self.ask(&model, deadline).await? {
+            let reason = match self.ask(&model, began).await? {
                 Ok(opened) => {
                     session.keep_fallback(&self.asked, &model, self.core.limits().keep_fallback);
                     return Ok(opened);
@@ -45,10 +44,10 @@ impl Call<'_> {
                 self.check_that_another_model_helps(&model, class)?;
             }
             let next = fallbacks(&chain, &model, ModelId::provider).next();
-            let Some(next) = next.filter(|_| !deadline.passed(now())) else {
+            let Some(next) = next.filter(|_| !self.core.hold(began).passed(now())) else {
                 // The next call begins with the assigned model again.
                 session.forget_fallback(&self.asked);
-                self.wait_for_a_chance(&chain, deadline).await?;
+                self.wait_for_a_chance(&chain, began).await?;
                 model = self.asked.clone();
                 continue;
             };
@@ -76,7 +75,7 @@ impl Call<'_> {
     }
 
     /// Asks one model, again if it makes sense, and as long as its circuit lets calls through.
-    async fn ask(&self, model: &ModelId, deadline: Deadline) -> Result<Result<Opened, FallbackReason>, Rejection> {
+    async fn ask(&self, model: &ModelId, began: Instant) -> Result<Result<Opened, FallbackReason>, Rejection> {
         let session = &self.request.session;
         let mut failed = 0;
         let mut last = FallbackReason::CircuitOpen;
@@ -94,7 +93,7 @@ impl Call<'_> {
                 .core
                 .accounting
                 .begin(&session.id, session.reviewer(), &self.asked, model)?;
-            let making = attempt.make(ready, entry, deadline);
+            let making = attempt.make(ready, entry, began);
             let failure = match self.unless_called_off(making).await? {
                 Ok(opened) => {
                     permit.began();
@@ -112,7 +111,7 @@ impl Call<'_> {
                 failure.class,
                 FailureClass::Retryable(ProviderFault::Timeout | ProviderFault::Stalled)
             );
-            if !took_long || !deadline.passed(now()) {
+            if !took_long || !self.core.hold(began).passed(now()) {
                 permit.failed(failure.class);
             }
             session.failed(failure.class);
@@ -122,7 +121,7 @@ impl Call<'_> {
             };
             failed += 1;
             let wait = self.core.limits().retry.next_wait_within(
-                deadline.left(now()),
+                self.core.hold(began).left(now()),
                 failed,
                 fault,
                 failure.retry_after,
@@ -163,7 +162,7 @@ impl Call<'_> {
     /// Waits until one of the models that could answer this call may be tried: their circuits are open, and no other model
     /// is left. Where there is another provider, the session is sent there instead; and to wait for one that was never reached
     /// in this run would only delay its end.
-    async fn wait_for_a_chance(&self, chain: &[ModelId], deadline: Deadline) -> Result<(), Rejection> {
+    async fn wait_for_a_chance(&self, chain: &[ModelId], began: Instant) -> Result<(), Rejection> {
         let none = Rejection::NoHealthyModel;
         let mut behind = chain.iter().skip_while(|model| **model != self.asked);
         let elsewhere =
@@ -182,6 +181,7 @@ impl Call<'_> {
                 return Ok(());
             }
             let now = now();
+            let deadline = self.core.hold(began);
             let next = self
                 .core
                 .circuits

@@ -103,9 +103,8 @@ impl Relay {
     }
 
     async fn read(&mut self) {
-        let idle = self.core.limits().idle;
         let piece = tokio::select! {
-            piece = self.answer.next(idle) => piece,
+            piece = self.answer.next(&self.core) => piece,
             () = self.core.killed.cancelled() => {
                 self.end = Some(End::Broken(FailureClass::BadRequest));
                 return;

@@ -127,6 +127,22 @@ async fn a_model_that_the_runtime_does_not_know_is_asked_for_under_the_spare_nam
 }
 
 #[tokio::test]
+async fn limits_that_change_reach_waits_that_are_under_way() {
+    let rig = rig().await;
+    rig.provider.inject(Fault::hang().times(1));
+    let changing = async {
+        until("the call", || !rig.provider.requests().is_empty()).await;
+        rig.gateway.set_limits(Limits {
+            hold: std::time::Duration::from_millis(150),
+            ..Limits::default()
+        });
+    };
+    let both = async { tokio::join!(rig.ask(OPUS_NEW, "x"), changing) };
+    let (outcome, ()) = timeout(LONG / 2, both).await.expect("the new limit");
+    assert_eq!(outcome.message(), "conclave: no healthy model");
+}
+
+#[tokio::test]
 async fn limits_and_budgets_that_change_count_for_the_next_call() {
     let rig = rig().await;
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole());

@@ -38,6 +38,14 @@ pub enum AdminError {
         /// The problem, as the end of a sentence about the service.
         problem: String,
     },
+    /// It lets none of the credentials in that only read.
+    #[error("the configuration service at {host} {problem}")]
+    Denied {
+        /// Where it is.
+        host: String,
+        /// The problem, as the end of a sentence about the service.
+        problem: String,
+    },
     /// The token is not an administrator's.
     #[error(
         "the configuration service at {0} refused the token: set CONCLAVE_CONFIG_ADMIN_TOKEN to one of its ADMIN_TOKENS, without the name \

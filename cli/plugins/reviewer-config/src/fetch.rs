@@ -35,6 +35,11 @@ pub(crate) enum FetchError {
     NoCredential,
     #[error("refused the token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS")]
     Refused,
+    /// An operator's.
+    #[error(
+        "refused the token: set CONCLAVE_CONFIG_ADMIN_TOKEN to one of its ADMIN_TOKENS, without the name and the colon before it"
+    )]
+    AdminRefused,
     #[error("refused the job's token ({0}): see the Worker's variables OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS")]
     JobRefused(String),
     #[error(
@@ -95,8 +100,17 @@ impl FetchError {
     const fn is_refusal(&self) -> bool {
         matches!(
             self,
-            Self::Refused | Self::JobRefused(_) | Self::NoJobToken(_) | Self::Status(429 | 503, _)
+            Self::Refused | Self::AdminRefused | Self::JobRefused(_) | Self::NoJobToken(_) | Self::Status(429 | 503, _)
         )
+    }
+
+    /// Returns whether the credentials were refused, rather than that the service failed.
+    pub(crate) fn is_denied(&self) -> bool {
+        match self {
+            Self::Refused | Self::AdminRefused | Self::JobRefused(_) | Self::NoJobToken(_) | Self::NoCredential => true,
+            Self::AllRefused(refusals) => refusals.iter().any(Self::is_denied),
+            _ => false,
+        }
     }
 }
 
@@ -197,10 +211,11 @@ impl Fetcher {
     async fn ask_as(&self, access: &ConfigAccess) -> Result<Answer, FetchError> {
         let refused = |why: String| match access {
             ConfigAccess::Token(_) => FetchError::Refused,
+            ConfigAccess::Admin(_) => FetchError::AdminRefused,
             ConfigAccess::Job(_) => FetchError::JobRefused(why),
         };
         let token = match access {
-            ConfigAccess::Token(token) => token.clone(),
+            ConfigAccess::Token(token) | ConfigAccess::Admin(token) => token.clone(),
             ConfigAccess::Job(job) => job.get().await?,
         };
         let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()))

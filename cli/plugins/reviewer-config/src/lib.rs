@@ -58,6 +58,8 @@ pub struct ConfigSource {
 pub enum ConfigAccess {
     /// One of the readers' tokens.
     Token(SecretString),
+    /// One of the administrators' tokens, which read, too.
+    Admin(SecretString),
     /// The token of the CI job itself.
     Job(JobToken),
 }
@@ -105,16 +107,34 @@ impl Follower {
     }
 }
 
+/// Why a service that was asked once has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The problem, as the end of a sentence about the service.
+    pub problem: String,
+    /// Set if it refused the credentials.
+    pub is_denied: bool,
+}
+
+impl From<FetchError> for Unanswered {
+    fn from(error: FetchError) -> Self {
+        Self {
+            problem: error.to_string(),
+            is_denied: error.is_denied(),
+        }
+    }
+}
+
 /// The configuration in force for a project, asked for once.
-pub async fn effective(source: ConfigSource) -> Result<Answered, String> {
-    let mut fetcher = Fetcher::new(source).map_err(|error| error.to_string())?;
+pub async fn effective(source: ConfigSource) -> Result<Answered, Unanswered> {
+    let mut fetcher = Fetcher::new(source)?;
     match fetcher.fetch(TOTAL).await {
         Ok(Some(config)) => Ok(Answered {
             config,
             refused: fetcher.refused().to_vec(),
         }),
-        Ok(None) => Err(FetchError::status(304).to_string()),
-        Err(error) => Err(error.to_string()),
+        Ok(None) => Err(FetchError::status(304).into()),
+        Err(error) => Err(error.into()),
     }
 }
 

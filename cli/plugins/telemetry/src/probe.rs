@@ -18,6 +18,8 @@ pub struct Probed {
     pub database: Option<DatabaseSize>,
     /// Why the job's token is not good, though the other one is.
     pub job_refused: Option<String>,
+    /// Why the token of the Worker's list is not good, though the job's is.
+    pub token_refused: Option<String>,
 }
 
 /// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. The error says what is wrong
@@ -47,6 +49,7 @@ pub async fn probe(settings: &TelemetrySettings, limit: Duration) -> Result<Prob
             Ok(Probed {
                 database: answer.database,
                 job_refused: answer.job_refused,
+                token_refused: answer.token_refused,
             })
         }
         401 | 403 => Err(access.refused(http::reason(response).await.as_deref())),

@@ -252,6 +252,8 @@ struct Remarks {
     refused: u64,
     /// Why the job's token is not good, though the other one is.
     job_refused: Option<String>,
+    /// Why the token of the Worker's list is not good, though the job's is.
+    token_refused: Option<String>,
 }
 
 /// A line in the log about the tracker.
@@ -260,6 +262,7 @@ enum Line {
     Failure,
     Unproven,
     JobRefused,
+    TokenRefused,
 }
 
 /// The lines that the log has, each once a run: what a tracker says of one request it says of all.
@@ -281,6 +284,13 @@ impl Reported {
         {
             tracing::warn!(
                 "the tracker takes events with CONCLAVE_TRACKER_TOKEN, and refused the job's token: {reason}"
+            );
+        }
+        if let Some(reason) = remarks.token_refused
+            && first(Line::TokenRefused)
+        {
+            tracing::warn!(
+                "the tracker takes events with the job's token, and refused CONCLAVE_TRACKER_TOKEN: {reason}"
             );
         }
         if remarks.unproven > 0 && first(Line::Unproven) {
@@ -321,6 +331,7 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
             refused: u64::try_from(answer.rejected.len()).unwrap_or(u64::MAX),
             rejected: answer.rejected.into_iter().next().map(|refused| refused.detail),
             job_refused: answer.job_refused,
+            token_refused: answer.token_refused,
         })
     };
     let result = result.await;

@@ -118,6 +118,20 @@ async fn an_event_that_the_tracker_refuses_is_counted_as_lost_with_the_reason() 
 }
 
 #[tokio::test]
+async fn a_stored_token_that_is_refused_beside_the_jobs_is_known_to_the_doctor() {
+    let take = post(|| async {
+        Json(BatchAnswer {
+            token_refused: Some("it is not one of the Worker's INGEST_TOKENS".to_owned()),
+            ..BatchAnswer::default()
+        })
+    });
+    let url = serve(Router::new().route(routes::EVENTS, take)).await;
+    let probed = crate::probe(&settings(&url), std::time::Duration::from_secs(5)).await;
+    let refused = probed.expect("it takes events").token_refused;
+    assert_eq!(refused.as_deref(), Some("it is not one of the Worker's INGEST_TOKENS"));
+}
+
+#[tokio::test]
 async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
     let refuse = |_: axum::extract::Request| async {
         let problem = conclave_shared::problem::Problem::new(

@@ -1,12 +1,15 @@
 //! The commands that change something: each says what it will do, and asks where it hurts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::IsTerminal,
+};
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
     config::{
-        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, route,
-        used_providers,
+        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, read,
+        route, used_providers,
     },
     model::ModelId,
     nearest::{Spelling, nearest},
@@ -33,6 +36,19 @@ impl Session<'_> {
         }
         if !arguments.change.shown.json {
             self.print_diff(&before, &document);
+        }
+        if let Some((of_file, now)) = stale(&document, &before) {
+            let fault = format!(
+                "{} is of revision {of_file}, and the stored document is of revision {now}: it would undo what was changed since",
+                arguments.file
+            );
+            if arguments.change.yes || !std::io::stdin().is_terminal() {
+                return Err(Failure::Settings(format!(
+                    "{fault}. Nothing was changed: begin with what `conclave config get` prints now, or leave `revision` out of the file to \
+                     write it all the same"
+                )));
+            }
+            self.confirm(&format!("{fault}. Do you want that?"), &arguments.change)?;
         }
         self.confirm("Write this document?", &arguments.change)?;
         if is_unusable {
@@ -74,6 +90,22 @@ impl Session<'_> {
             let question = format!("This switches on again: {}. Do you want that?", on_again.join(", "));
             self.confirm(&question, &arguments.change)?;
         }
+        let off_again = on_again(&after, &before);
+        let left_alone = left_without(&before, &after);
+        if !off_again.is_empty() || !left_alone.is_empty() {
+            let mut parts = Vec::new();
+            if !off_again.is_empty() {
+                parts.push(format!("This switches off: {}.", off_again.join(", ")));
+            }
+            if !left_alone.is_empty() {
+                parts.push(format!(
+                    "No model is left for {}, even with the keys of every provider.",
+                    left_alone.join(", ")
+                ));
+            }
+            let question = format!("{} Do you want that?", parts.join(" "));
+            self.confirm(&question, &arguments.change)?;
+        }
         let question = format!("Go back to revision {}?", arguments.revision);
         self.confirm(&question, &arguments.change)?;
         if is_unusable {
@@ -83,6 +115,9 @@ impl Session<'_> {
         let mut text = format!("It is as in revision {} again", arguments.revision);
         if !on_again.is_empty() {
             text = format!("{text}; switched on again: {}", on_again.join(", "));
+        }
+        if !off_again.is_empty() {
+            text = format!("{text}; switched off: {}", off_again.join(", "));
         }
         Ok(self.done(&arguments.change, revision, &text))
     }
@@ -107,10 +142,12 @@ impl Session<'_> {
             Some(needed(change)?)
         };
         let admin = self.admin()?;
+        // First what only this token reads: one that is refused is named as what it is.
+        let stored = admin.document().await?;
         let in_force = self.effective("").await?.config;
         let mut used = used_providers(&in_force);
         // The answer for all projects lacks what some of them have otherwise.
-        if let Ok(stored) = admin.document().await?.in_force() {
+        if let Ok(stored) = stored.in_force() {
             used.extend(used_providers(&stored));
         }
         let (name, is_used) = match provider_spelling(name, &used) {
@@ -224,6 +261,14 @@ impl Session<'_> {
     }
 }
 
+/// The revisions of a document from a file and of the stored one, if the file is of another one: another change came between.
+/// A file without a revision says that it replaces whatever is stored.
+fn stale(document: &Value, stored: &Value) -> Option<(u64, u64)> {
+    let revision = |document: &Value| document.get("revision").and_then(Value::as_u64);
+    let (of_file, now) = (revision(document)?, revision(stored)?);
+    (of_file != now).then_some((of_file, now))
+}
+
 /// The reason, which the history of what matters must not lack.
 fn needed(change: &ChangeArguments) -> Result<&str, Failure> {
     let reason = change
@@ -268,8 +313,25 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
         reason: None,
     };
     without.providers.insert(provider.to_owned(), switch);
-    let credentials: BTreeSet<String> = known_providers(document);
+    lost(document, &without)
+}
+
+/// The reviewers that would have no model any more after a change of document and switches, for all projects. A document that cannot be
+/// used counts as the empty one, as in reviews.
+fn left_without(before: &Value, after: &Value) -> Vec<&'static str> {
+    let in_force = |whole: &Value| {
+        let mut document = read(&whole["document"]).unwrap_or_default();
+        let switches = serde_json::from_value::<BTreeMap<String, ProviderSwitch>>(whole["switches"].clone());
+        document.providers.extend(switches.unwrap_or_default());
+        document
+    };
+    lost(&in_force(before), &in_force(after))
+}
+
+/// The reviewers that have a model with one document, and none with another.
+fn lost(before: &ConfigDocument, after: &ConfigDocument) -> Vec<&'static str> {
     let left = |document: &ConfigDocument, name: &str| {
+        let credentials: BTreeSet<String> = known_providers(document);
         let input = RouteInput {
             document,
             preset: Preset::Current,
@@ -280,9 +342,7 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
         route(name, input).is_ok()
     };
     let names = ReviewerName::STANDING.into_iter().chain([ReviewerName::COORDINATOR]);
-    names
-        .filter(|name| left(document, name) && !left(&without, name))
-        .collect()
+    names.filter(|name| left(before, name) && !left(after, name)).collect()
 }
 
 #[cfg(test)]
@@ -307,6 +367,31 @@ mod tests {
         let switched_on = json!({ "document": { "providers": { "openai": { "enabled": false } } },
             "switches": { "openai": { "enabled": true } } });
         assert_eq!(on_again(&now, &switched_on), ["anthropic", "openai", "vllm"]);
+    }
+
+    #[test]
+    fn a_file_of_another_revision_than_the_stored_one_is_stale() {
+        let of = |revision: Value| json!({ "schema_version": 1, "revision": revision });
+        assert_eq!(stale(&of(json!(3)), &of(json!(5))), Some((3, 5)));
+        assert_eq!(stale(&of(json!(7)), &of(json!(5))), Some((7, 5)));
+        assert_eq!(stale(&of(json!(5)), &of(json!(5))), None);
+        assert_eq!(
+            stale(&empty_document(), &of(json!(5))),
+            None,
+            "it replaces whatever is stored"
+        );
+        assert_eq!(stale(&of(json!(3)), &empty_document()), None);
+        assert_eq!(stale(&of(json!(3)), &json!("no document")), None);
+    }
+
+    #[test]
+    fn going_back_names_the_reviewers_that_it_leaves_without_a_model() {
+        let whole = |switches: Value| json!({ "document": { "schema_version": 1, "reviewers": { "tests": { "models": ["vllm/qwen"] } } }, "switches": switches });
+        let off = |name: &str| json!({ name: { "enabled": false, "reason": "incident 7" } });
+        assert_eq!(left_without(&whole(json!({})), &whole(off("vllm"))), ["tests"]);
+        assert_eq!(left_without(&whole(off("vllm")), &whole(json!({}))), [""; 0]);
+        assert_eq!(on_again(&whole(off("vllm")), &whole(json!({}))), ["vllm"]);
+        assert_eq!(left_without(&json!({ "document": "no document" }), &json!({})), [""; 0]);
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Pr
     }
     match prepared.plan.why_no_reviewer() {
         None => Ok(prepared),
+        // An outage must not block a merge by a red job: the review is posted as inconclusive.
+        Some(_) if prepared.plan.is_switched_off() => Ok(prepared),
         Some(none) => Err(Err(Failure::Settings(format!("no reviewer can run: {none}")))),
     }
 }

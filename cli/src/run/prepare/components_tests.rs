@@ -137,7 +137,7 @@ async fn half_a_setting_is_an_error_that_names_the_other_half() {
         let error = refused(&variables);
         assert!(error.contains(expected), "{error}");
     }
-    // The configuration service and the tracker are no part of a review either.
+    // A review needs neither the configuration service nor the tracker.
     let addresses = [
         ("CONCLAVE_CONFIG_URL", "config.example"),
         ("CONCLAVE_TRACKER_URL", "tracker.example"),

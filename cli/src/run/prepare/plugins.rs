@@ -84,15 +84,15 @@ pub(crate) fn library(
     let Some(directory) = directory else {
         return Ok((library, Vec::new()));
     };
-    let failed = || Failure::io(format!("read the prompts in {directory}"));
+    // Which directory it is, the caller says.
+    let failed = |error: std::io::Error| {
+        Failure::Settings(format!("--prompts {directory}: failed to read the prompts: {error}"))
+    };
     let mut texts = Vec::new();
-    for entry in directory.read_dir_utf8().map_err(failed())? {
-        let entry = entry.map_err(failed())?;
+    for entry in directory.read_dir_utf8().map_err(failed)? {
+        let entry = entry.map_err(failed)?;
         if let Some(name) = entry.file_name().strip_suffix(".md") {
-            texts.push((
-                name.to_owned(),
-                std::fs::read_to_string(entry.path()).map_err(failed())?,
-            ));
+            texts.push((name.to_owned(), std::fs::read_to_string(entry.path()).map_err(failed)?));
         }
     }
     if texts.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use conclave_worker_common::{configured, now_ms};
+use conclave_worker_common::now_ms;
 use worker::{Delay, DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     flush::{self, ATTEMPTS, FLUSHES, MAX_BYTES},
     table::{Table, Waiting},
 };
-use crate::{events::Batch, store};
+use crate::{events::Batch, number::number, store};
 
 /// The longest text of a fault that is kept.
 const MAX_FAULT: usize = 500;
@@ -90,11 +90,11 @@ impl Outbox {
     }
 
     fn retry_ms(&self) -> u64 {
-        flush::retry_ms(configured(&self.env, flush::RETRY_MS).as_deref())
+        flush::retry_ms(number(&self.env, flush::RETRY_MS))
     }
 
     fn flush_after(&self) -> Duration {
-        flush::flush_after(configured(&self.env, flush::FLUSH_MS).as_deref())
+        flush::flush_after(number(&self.env, flush::FLUSH_MS))
     }
 
     async fn arm(&self, after: Duration) -> Result<()> {
@@ -140,7 +140,7 @@ impl Outbox {
     /// Writes what is due. An error means that the database takes no writes now; what waits then goes on waiting.
     async fn flush(&self) -> Result<()> {
         let table = self.table();
-        let max_events = flush::flush_events(configured(&self.env, flush::FLUSH_EVENTS).as_deref());
+        let max_events = flush::flush_events(number(&self.env, flush::FLUSH_EVENTS));
         for _ in 0..FLUSHES {
             let due = table.due(now_ms(), max_events)?;
             if due.is_empty() {
