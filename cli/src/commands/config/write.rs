@@ -85,25 +85,9 @@ impl Session<'_> {
             self.print_diff(&before, &after);
         }
         // Its own question: who goes back for the sake of a document need not know that a provider was switched off since.
-        let on_again = on_again(&whole(&stored.value(), &self.switched_off(now).await?), &after);
-        if !on_again.is_empty() {
-            let question = format!("This switches on again: {}. Do you want that?", on_again.join(", "));
-            self.confirm(&question, &arguments.change)?;
-        }
-        let off_again = on_again(&after, &before);
-        let left_alone = left_without(&before, &after);
-        if !off_again.is_empty() || !left_alone.is_empty() {
-            let mut parts = Vec::new();
-            if !off_again.is_empty() {
-                parts.push(format!("This switches off: {}.", off_again.join(", ")));
-            }
-            if !left_alone.is_empty() {
-                parts.push(format!(
-                    "No model is left for {}, even with the keys of every provider.",
-                    left_alone.join(", ")
-                ));
-            }
-            let question = format!("{} Do you want that?", parts.join(" "));
+        let switched_on = on_again(&whole(&stored.value(), &self.switched_off(now).await?), &after);
+        let switched_off = on_again(&after, &before);
+        for question in rollback_questions(&switched_on, &switched_off, &left_without(&before, &after)) {
             self.confirm(&question, &arguments.change)?;
         }
         let question = format!("Go back to revision {}?", arguments.revision);
@@ -113,11 +97,10 @@ impl Session<'_> {
         }
         let revision = admin.roll_back(arguments.revision, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
-        if !on_again.is_empty() {
-            text = format!("{text}; switched on again: {}", on_again.join(", "));
-        }
-        if !off_again.is_empty() {
-            text = format!("{text}; switched off: {}", off_again.join(", "));
+        for (what, names) in [("on", &switched_on), ("off", &switched_off)] {
+            if !names.is_empty() {
+                text = format!("{text}; switched {what}: {}", names.join(", "));
+            }
         }
         Ok(self.done(&arguments.change, revision, &text))
     }
@@ -290,6 +273,32 @@ fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, 
             page::config_faults(&faults)
         ))),
     }
+}
+
+/// The questions about what a rollback changes besides the document: the providers that it switches on and off, and the reviewers that
+/// it leaves without a model.
+fn rollback_questions(switched_on: &[String], switched_off: &[String], left_alone: &[&str]) -> Vec<String> {
+    let mut questions = Vec::new();
+    if !switched_on.is_empty() {
+        questions.push(format!(
+            "This switches on again: {}. Do you want that?",
+            switched_on.join(", ")
+        ));
+    }
+    let mut parts = Vec::new();
+    if !switched_off.is_empty() {
+        parts.push(format!("This switches off: {}.", switched_off.join(", ")));
+    }
+    if !left_alone.is_empty() {
+        parts.push(format!(
+            "No model is left for {}, even with the keys of every provider.",
+            left_alone.join(", ")
+        ));
+    }
+    if !parts.is_empty() {
+        questions.push(format!("{} Do you want that?", parts.join(" ")));
+    }
+    questions
 }
 
 /// Returns the providers that are off and would be on, for all projects.
