@@ -191,7 +191,7 @@ impl Review {
         whole && clear && !in_doubt
     }
 
-    /// Whether an earlier review that cannot be read may have blocked: then the gate stays closed, whatever the verdict.
+    /// True if an earlier review that cannot be read may have blocked: then the gate stays closed, whatever the verdict.
     pub fn may_be_blocked(&self) -> bool {
         self.approval_holds.iter().any(|hold| hold.cause.may_hide_a_block())
     }

@@ -222,7 +222,7 @@ const MAX_BETWEEN: usize = 8;
 /// Maximum number of quoted lines that are remembered one by one.
 const MAX_EACH: usize = 12;
 
-/// The hashes of several lines, without those that are empty; none where nothing of them could be told from other code.
+/// The hashes of several lines, without those that are empty; none where nothing of them differs from other code.
 fn each(lines: &[String]) -> Vec<String> {
     let lines: Vec<&String> = lines.iter().filter(|line| !line.is_empty()).collect();
     let tells = lines.iter().any(|line| without_space(line).len() >= MIN_SQUEEZED);

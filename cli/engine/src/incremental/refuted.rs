@@ -49,7 +49,7 @@ impl RefutedFinding {
         refuted.collect()
     }
 
-    /// What has become of the code that refutes it, in these files at head.
+    /// The state of the code that refutes it, in these files at head.
     pub(super) fn refuting(&self, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> RefutingCode {
         let Some(code) = &self.code else {
             return RefutingCode::Stands;
@@ -86,7 +86,7 @@ impl RefutedFinding {
     }
 }
 
-/// What earlier reviews refuted by code of the change itself, where the code of both is as it was, and no person has settled it
+/// The findings that earlier reviews refuted by code of the change itself, where the code of both is as it was, and no person has settled it
 /// since. `unchanged` are the files whose patches are as they were, by which older versions go.
 pub fn still_refuted(
     refuted: &[RefutedFinding],

@@ -63,7 +63,7 @@ pub(super) fn back(head_sha: &str) -> String {
     format!("With {} this problem is back, so it is open again.", short(head_sha))
 }
 
-/// What is said in a thread whose problem had been refuted by code that is gone.
+/// The answer in a thread whose problem had been refuted by code that is gone.
 pub(super) fn exposed(head_sha: &str) -> String {
     format!(
         "This was settled by other code. With {} that code is gone, and this one is still there, so it is open again.",

@@ -31,7 +31,7 @@ pub struct ExistingFinding {
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
-    /// What has become of the code by which a judge refuted it. Set when the findings are assessed.
+    /// The state of the code by which a judge refuted it. Set when the findings are assessed.
     pub refuting: RefutingCode,
     /// True if it has become worse than its thread said first. Set when the findings are assessed.
     pub raised: bool,

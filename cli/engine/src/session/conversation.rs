@@ -112,7 +112,7 @@ pub(super) trait FollowUp: Send {
     /// What the session said although it came to no answer.
     async fn overhear(&mut self, answer: &SessionAnswer);
 
-    /// The session ended, and nobody can say what its last answer was: what was heard has to do.
+    /// The session ended, and its last answer is unknown: what was heard has to do.
     async fn ended(&mut self);
 
     /// The message was not answered, for this reason.

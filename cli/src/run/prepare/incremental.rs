@@ -108,8 +108,8 @@ async fn narrow_down(
     })
 }
 
-/// Lets everything be reviewed again where a finding is remembered without its content and no thread shows it any more: somebody has
-/// deleted the thread, and what a review without memory would find must not be milder than one with it.
+/// Lets everything be reviewed again where a finding is remembered without its content and no thread shows it any more: the thread was
+/// deleted, and what a review without memory would find must not be milder than one with it.
 fn forget_what_nobody_shows(carry_over: &mut CarryOver, existing: &[ExistingFinding]) {
     let is_shown = |entry: &Remembered| {
         let same = |finding: &ExistingFinding| finding.record.fingerprint == entry.fingerprint;

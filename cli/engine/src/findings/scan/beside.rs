@@ -21,7 +21,7 @@ pub fn may_tell(text: &str, paths: &[&str]) -> bool {
     is_report(text, paths) || clauses(text).any(|clause| is_sentence(clause) && not_harmless(clause, paths).is_some())
 }
 
-/// Returns whether a text that is no answer has a sentence of some length that is not harmless, and is no refusal to answer.
+/// Returns whether a text without an answer has a sentence of some length that is not harmless and does not refuse to answer.
 pub(super) fn claims(text: &str, paths: &[&str]) -> bool {
     let refuses = |clause: &str| {
         let lower = clause.trim().to_lowercase().replace('’', "'");

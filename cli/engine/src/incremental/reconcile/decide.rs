@@ -83,7 +83,7 @@ pub(super) fn own_rank(finding: &ExistingFinding) -> Rank {
 
 pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: Seen, degraded: bool) -> Outcome {
     let intent = decision(finding).map(|decision| decision.intent);
-    // Whoever settled a breach did so under the rule as it was.
+    // A breach was settled under the rule as it was.
     let is_worse = seen.worse || (seen.again && finding.stricter);
     let settled = if is_worse { Outcome::Worse } else { Outcome::Settled };
     match finding.state {

@@ -83,7 +83,7 @@ pub(super) fn about_kept(findings: &[Finding]) -> String {
     )
 }
 
-/// A text of somebody else on one line.
+/// A text of a model on one line.
 pub(super) fn line(text: &str) -> String {
     let short: String = text.chars().take(240).collect();
     Untrusted::from(short.as_str()).sanitized_line()
