@@ -165,7 +165,9 @@ async fn half_configured_services_and_bad_values() {
     let said = plan.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("CONCLAVE_CONFIG_URL is not an address"), "{said}");
     let text = says(
-        Conclave::new(repository.path(), &["config", "show"]).env("CONCLAVE_CONFIG_URL", "config.example.org"),
+        Conclave::new(repository.path(), &["config", "show"])
+            .env("CONCLAVE_CONFIG_URL", "config.example.org")
+            .env("CONCLAVE_CONFIG_TOKEN", "t"),
         2,
     )
     .await;
@@ -224,10 +226,11 @@ async fn every_provider_switched_off() {
         .anthropic(&provider)
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_TOKEN", crate::support::Workers::READER_TOKEN);
-    let text = says(job, 2).await;
-    assert!(
-        text.contains("no reviewer can run: no model is left for `generalist`"),
-        "{text}"
-    );
+    // An outage is no reason to block anybody: the review says that it did not happen.
+    let outcome = job.run().await.expect_code(0);
+    assert_eq!(outcome.review()["verdict"], "inconclusive");
+    let text = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("no model is left for `generalist`"), "{text}");
     assert!(text.contains("anthropic is switched off: incident 7"), "{text}");
+    assert!(provider.requests().is_empty());
 }

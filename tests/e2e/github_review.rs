@@ -985,6 +985,34 @@ fn template_step(file: &str, step: usize) -> String {
     job["steps"][step]["run"].as_str().expect("a command").to_owned()
 }
 
+/// Files that a fork's job may have changed on their way, each with what is said of it. `numbers` are those of the fork's own pull
+/// request and of another one with the same commit.
+fn tampered_files((own, other): (u64, u64), head: &str) -> Vec<(String, &'static str)> {
+    vec![
+        // The branch's pull request has the same commit, in another repository.
+        (
+            format!("{{\"number\": {other}, \"head\": \"{head}\"}}"),
+            "of the same commit in the repository with the number",
+        ),
+        (
+            "{\"number\": 99, \"head\": \"HEAD\"}".into(),
+            "names another commit than the run was of",
+        ),
+        (
+            "{\"number\": \"1; curl evil.example\", \"head\": \"x\"}".into(),
+            "and nothing else",
+        ),
+        (
+            "{\"number\": 1, \"head\": \"x\", \"verdict\": \"approved\"}".into(),
+            "and nothing else",
+        ),
+        ("[]".into(), "and nothing else"),
+        (format!("[{own}, \"{head}\"]"), "and nothing else"),
+        (String::new(), "and nothing else"),
+        (" ".repeat(2_000), "not a small file"),
+    ]
+}
+
 async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_is_rejected() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let mut workflow = Workflow::new(&repository).await;
@@ -1027,29 +1055,8 @@ async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_
     };
     let number = workflow.pull.number;
     let head = workflow.github.head(workflow.pull);
-    let other = format!("{{\"number\": {}, \"head\": \"{head}\"}}", of_branch.number);
-    let list = format!("[{number}, \"{head}\"]");
-    for (tampered, said) in [
-        // The branch's pull request has the same commit, in another repository.
-        (other.as_str(), "of the same commit in the repository with the number"),
-        (
-            "{\"number\": 99, \"head\": \"HEAD\"}",
-            "names another commit than the run was of",
-        ),
-        (
-            "{\"number\": \"1; curl evil.example\", \"head\": \"x\"}",
-            "and nothing else",
-        ),
-        (
-            "{\"number\": 1, \"head\": \"x\", \"verdict\": \"approved\"}",
-            "and nothing else",
-        ),
-        ("[]", "and nothing else"),
-        (list.as_str(), "and nothing else"),
-        ("", "and nothing else"),
-        (" ".repeat(2_000).as_str(), "not a small file"),
-    ] {
-        let outcome = review(tampered).await.expect_code(2);
+    for (tampered, said) in tampered_files((number, of_branch.number), &head) {
+        let outcome = review(&tampered).await.expect_code(2);
         // Once, and nothing is said of an approval: the pull request is not this job's.
         assert_eq!(
             (

@@ -35,7 +35,7 @@ pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, 
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
 pub use cost::{Cost, counted_tokens};
 pub use coverage::{Coverage, CutFile, EarlierFiles, SandboxReport};
-pub use existing_finding::{AuthorRole, Before, ExistingFinding, RefutingCode, Reply, ThreadState};
+pub use existing_finding::{AuthorRole, Before, ExistingFinding, RefutingCode, Reply, RuleSince, ThreadState};
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use given_patch::GivenPatch;
 pub use judged_finding::{JudgedFinding, RemovedBy, Weight, weighs};

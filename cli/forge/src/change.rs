@@ -6,7 +6,7 @@ use conclave_engine::{
     publish::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
     review::{
         AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, HoldCause, RefutingCode,
-        Reply, ReviewSubject, ThreadState,
+        Reply, ReviewSubject, RuleSince, ThreadState,
     },
     untrusted::Untrusted,
 };
@@ -213,7 +213,7 @@ async fn existing_findings(
             stood: false,
             refuting: RefutingCode::None,
             raised: false,
-            stricter: false,
+            rule: RuleSince::AsItWas,
             author_may_settle: false,
             language: None,
         });

@@ -52,9 +52,9 @@ pub(crate) fn kind(failure: &Failure) -> FailureKind {
         | Failure::Local(_)
         | Failure::Plugin(_)
         | Failure::RepoConfig(_)
-        | Failure::Prompt(_) => FailureKind::Settings,
+        | Failure::Prompt(_)
         // A recording that cannot be read was named by the caller.
-        Failure::Gateway(ConfigError::Recording(..)) => FailureKind::Settings,
+        | Failure::Gateway(ConfigError::Recording(..)) => FailureKind::Settings,
         // The machine is another one than the run needs.
         Failure::Sandbox { .. } | Failure::Install(_) => FailureKind::WrongImage,
         Failure::Hook(_) | Failure::Gateway(_) | Failure::Config(_) | Failure::Memory(_) | Failure::Io { .. } => {

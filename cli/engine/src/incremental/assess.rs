@@ -10,7 +10,7 @@ use crate::{
     diff::{ChangeKind, FileDiff},
     language::Language,
     repo_config::AuthorSettles,
-    review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, RefutingCode, ThreadState},
+    review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, RefutingCode, RuleSince, ThreadState},
     rules::RuleBook,
     untrusted::Untrusted,
 };
@@ -111,8 +111,10 @@ pub fn assess(
             };
         }
         raise(finding, &exposed);
-        finding.stricter = hold_to(&mut finding.record, rules);
-        finding.raised |= finding.stricter;
+        if hold_to(&mut finding.record, rules) {
+            finding.rule = RuleSince::Stricter;
+            finding.raised = true;
+        }
         // By the worst that was ever said of it: nobody gets it lowered first.
         finding.author_may_settle = author_may_settle(&finding.record, words.author_settles);
         finding.language = words.language;
@@ -244,7 +246,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         stood: false,
         refuting: RefutingCode::None,
         raised: false,
-        stricter: false,
+        rule: RuleSince::AsItWas,
         author_may_settle: false,
         language: None,
     }

@@ -7,7 +7,7 @@ use crate::{
     judge::test_support::finding,
     review::{
         Anchor, AnchorState, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, RefutingCode, Reply,
-        ThreadState,
+        RuleSince, ThreadState,
     },
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         stood: true,
         refuting: RefutingCode::None,
         raised: false,
-        stricter: false,
+        rule: RuleSince::AsItWas,
         author_may_settle: true,
         language: None,
     }

@@ -6,11 +6,11 @@ use super::{
     ReviewJob,
     by_rules::unproven,
     engineering_rules::{broken_rules, checked_rules},
-    prior::{name_earlier, remember_anchors},
+    prior::{Prior, name_earlier, remember_anchors},
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    incremental::{Done, ReconcileInput, joined, reconcile, remember, remember_unproven, unlisted_hold},
+    incremental::{Done, ReconcileInput, joined, reconcile, remember, unlisted_hold},
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     ports::SourceTree,
@@ -47,7 +47,7 @@ pub struct Heard {
 
 /// Makes the review.
 pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], source: &dyn SourceTree) -> Review {
-    let (subject, plan, partial) = (job.subject, job.plan, heard.partial);
+    let (subject, plan, mut prior, partial) = (job.subject, job.plan, job.prior, heard.partial);
     let (panel, judgement, stopped, mut recalled) = (heard.panel, heard.judgement, heard.stopped, heard.recalled);
     let mut judged = judgement.findings;
     recalled.rejoin(&mut judged, &job.memory.now());
@@ -63,11 +63,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         not_read,
         cut: job.cut,
         hallucinated: panel.hallucinated.len(),
-        unproven: joined(panel.unproven, job.prior.unproven),
+        unproven: joined(panel.unproven, std::mem::take(&mut prior.unproven)),
         notes: plan.rules.notes,
         ..given(&job.files)
     };
-    name_earlier(&mut coverage, job.prior.earlier);
+    name_earlier(&mut coverage, std::mem::take(&mut prior.earlier));
     coverage.gaps = gaps(&panel.reports, &coverage, partly_read, stopped);
     coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
     remember_anchors(&subject, &mut judged, &job.files, source).await;
@@ -79,23 +79,21 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         degraded: judgement.degraded.is_some() || stopped.is_some() || is_cut,
         head_sha: &subject.head_sha,
     });
-    let findings = with_refuted(reconciled.findings, job.prior.refuted);
+    let findings = with_refuted(reconciled.findings, std::mem::take(&mut prior.refuted));
     reported.extend(findings.iter().filter(|entry| entry.since.is_some()).cloned());
     let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
     let unjudged = unjudged(&reported, judgement.degraded.is_some(), is_complete).filter(|_| stopped.is_none());
     let of_run = holds(&reported, &job.prompt_paths).into_iter().chain(unjudged);
-    let unlisted = unlisted_hold(&job.prior.unlisted, &job.prior.identities);
-    let of_change = unproven(&coverage.unproven).into_iter().chain(unlisted);
-    coverage
-        .notes
-        .extend(reconciled.notes.into_iter().chain(recalled.notes(&findings)));
+    let of_change = holds_of_change(&coverage, &prior);
+    let notes = reconciled.notes.into_iter().chain(recalled.notes(&findings));
+    coverage.notes.extend(notes);
     let is_judged = judgement.degraded.is_none();
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
-    let all_files: Vec<&FileDiff> = job.files.iter().chain(&job.prior.unchanged).collect();
+    let unproven_then = prior.unproven_for_next(&coverage.unproven, &job.files);
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
@@ -103,19 +101,14 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         coverage: &coverage,
         is_cut: partial.is_some() || !is_judged || lacks_proof,
         settled: reconciled.remembered,
-        patches: job.prior.patches,
-        earlier: job.prior.reviewed,
-        touched: job.prior.touched,
-        unproven: remember_unproven(
-            &coverage.unproven,
-            job.prior.unproven_before,
-            &job.prior.identities,
-            &all_files,
-        ),
-        refuted_before: job.prior.refuted_before,
-        unlisted: job.prior.unlisted,
-        identities: job.prior.identities,
-        heard: job.prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
+        patches: prior.patches,
+        earlier: prior.reviewed,
+        touched: prior.touched,
+        unproven: unproven_then,
+        refuted_before: prior.refuted_before,
+        unlisted: prior.unlisted,
+        identities: prior.identities,
+        heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
     Review {
@@ -149,12 +142,18 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         threads: reconciled.threads,
         settled: reconciled.settled,
         accepted: reconciled.accepted,
-        aside: judgement.verdicts.aside.filter(|_| job.prior.aside_open),
+        aside: judgement.verdicts.aside.filter(|_| prior.aside_open),
         carry_over,
         seconds: heard.seconds,
         cost_usd,
         cache_hit_rate,
     }
+}
+
+/// The approval holds of patches with findings that nothing proves, or for which there was no room.
+fn holds_of_change(coverage: &Coverage, prior: &Prior) -> Vec<ApprovalHold> {
+    let unlisted = unlisted_hold(&prior.unlisted, &prior.identities);
+    unproven(&coverage.unproven).into_iter().chain(unlisted).collect()
 }
 
 /// Everything that the review lacks: what was not read, and proof.

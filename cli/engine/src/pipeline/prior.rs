@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::{Identities, Lines},
+    incremental::{Identities, Lines, remember_unproven},
     ports::SourceTree,
     review::{
         Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding, RememberedUnproven,
@@ -41,6 +41,19 @@ pub struct Prior {
     pub aside_open: bool,
     /// The newest comment that a judge has read.
     pub heard: u64,
+}
+
+impl Prior {
+    /// The serious findings without proof that the next review has to know of.
+    pub(super) fn unproven_for_next(
+        &mut self,
+        found: &[UnprovenFinding],
+        files: &[FileDiff],
+    ) -> Vec<RememberedUnproven> {
+        let before = std::mem::take(&mut self.unproven_before);
+        let files: Vec<&FileDiff> = files.iter().chain(&self.unchanged).collect();
+        remember_unproven(found, before, &self.identities, &files)
+    }
 }
 
 /// Says which files were reviewed before; they were not left out by a rule.

@@ -35,8 +35,8 @@ pub struct ExistingFinding {
     pub refuting: RefutingCode,
     /// True if it has become worse than its thread said first. Set when the findings are assessed.
     pub raised: bool,
-    /// True if its rule has become stricter than it was when the finding was last remembered. Set when the findings are assessed.
-    pub stricter: bool,
+    /// The state of the engineering rule that it cites, against what is remembered of it. Set when the findings are assessed.
+    pub rule: RuleSince,
     /// Whether the author of the merge request may settle it, by the settings of the target branch. Set when
     /// the findings are assessed.
     pub author_may_settle: bool,
@@ -54,6 +54,16 @@ pub enum RefutingCode {
     Stands,
     /// It is gone, or another one.
     Gone,
+}
+
+/// The engineering rule that an earlier finding cites, against what is remembered of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RuleSince {
+    /// It is as strict as it was, or none is cited.
+    #[default]
+    AsItWas,
+    /// It makes the finding more severe than it was.
+    Stricter,
 }
 
 /// What the last review remembered of an earlier finding.

@@ -130,17 +130,14 @@ impl Blocks {
     /// index.
     fn part(&mut self, index: u64, is_it: impl Fn(&Open) -> bool) -> &mut Open {
         let known = self.parts.iter().rposition(|open| open.index == index);
-        match known.filter(|known| is_it(&self.parts[*known])) {
-            Some(known) => &mut self.parts[known],
-            None => {
-                self.parts.push(Open {
-                    index,
-                    ..Open::default()
-                });
-                let last = self.parts.len() - 1;
-                &mut self.parts[last]
-            }
-        }
+        let at = known.filter(|known| is_it(&self.parts[*known])).unwrap_or_else(|| {
+            self.parts.push(Open {
+                index,
+                ..Open::default()
+            });
+            self.parts.len() - 1
+        });
+        &mut self.parts[at]
     }
 
     fn grow(&mut self, index: u64, change: &Value, delta: &mut Delta) {

@@ -146,17 +146,16 @@ impl Message {
         let is_named = |call: &Call| !id.is_empty() && call.id == id && given.is_none_or(|index| index == call.index);
         let known = self.calls.iter().rposition(is_named);
         let known = known.or_else(|| self.calls.iter().rposition(|call| call.index == index));
-        match known.filter(|known| !self.calls[*known].is_followed_by(piece)) {
-            Some(known) => &mut self.calls[known],
-            None => {
+        let at = known
+            .filter(|known| !self.calls[*known].is_followed_by(piece))
+            .unwrap_or_else(|| {
                 self.calls.push(Call {
                     index,
                     ..Call::default()
                 });
-                let last = self.calls.len() - 1;
-                &mut self.calls[last]
-            }
-        }
+                self.calls.len() - 1
+            });
+        &mut self.calls[at]
     }
 }
 

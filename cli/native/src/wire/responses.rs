@@ -73,7 +73,7 @@ fn written(block: &Block, provider: &str) -> Option<Value> {
 pub(super) struct Items {
     provider: String,
     /// In the order of their beginnings.
-    items: Vec<Item>,
+    begun: Vec<Item>,
     /// The whole answer, as the last event repeats it.
     output: Vec<Value>,
     finish: Finish,
@@ -94,7 +94,7 @@ impl Items {
     pub(super) fn of(provider: &str) -> Self {
         Self {
             provider: provider.to_owned(),
-            items: Vec::new(),
+            begun: Vec::new(),
             output: Vec::new(),
             finish: Finish::Stop,
         }
@@ -109,14 +109,14 @@ impl Items {
             let may_have_other_ids = item.added || item.id.is_empty() || id.is_empty();
             !item.done && item.raw["type"] == kind && may_have_other_ids
         };
-        let last = |is_it: &dyn Fn(&Item) -> bool| self.items.iter().rposition(is_it);
+        let last = |is_it: &dyn Fn(&Item) -> bool| self.begun.iter().rposition(is_it);
         last(&|item| is_named(item) && is_there(item))
             .or_else(|| last(&is_named))
             .or_else(|| last(&|item| is_there(item) && is_open(item)))
     }
 
     fn push(&mut self, id: &str, place: Option<u64>, raw: Value) -> &mut Item {
-        self.items.push(Item {
+        self.begun.push(Item {
             id: id.to_owned(),
             place,
             raw,
@@ -125,8 +125,8 @@ impl Items {
             text: String::new(),
             arguments: String::new(),
         });
-        let last = self.items.len() - 1;
-        &mut self.items[last]
+        let last = self.begun.len() - 1;
+        &mut self.begun[last]
     }
 
     /// The item that a piece of this kind belongs to.
@@ -136,7 +136,7 @@ impl Items {
             event["output_index"].as_u64(),
         );
         match self.position(id, place, kind) {
-            Some(at) => &mut self.items[at],
+            Some(at) => &mut self.begun[at],
             None => self.push(id, place, json!({"type": kind})),
         }
     }
@@ -146,9 +146,9 @@ impl Items {
         let id = item["id"].as_str().unwrap_or_default();
         // A piece of it may have come before.
         let begun = self.position(id, place, item["type"].as_str().unwrap_or_default());
-        let begun = begun.filter(|at| !self.items[*at].added && !self.items[*at].done);
+        let begun = begun.filter(|at| !self.begun[*at].added && !self.begun[*at].done);
         let added = match begun {
-            Some(at) => &mut self.items[at],
+            Some(at) => &mut self.begun[at],
             None => self.push(id, place, Value::Null),
         };
         added.raw = item.clone();
@@ -159,10 +159,10 @@ impl Items {
         let (item, place) = (&event["item"], event["output_index"].as_u64());
         let id = item["id"].as_str().unwrap_or_default();
         let open = self.position(id, place, item["type"].as_str().unwrap_or_default());
-        let ended = match open.filter(|at| !self.items[*at].done) {
-            Some(at) => &mut self.items[at],
+        let ended = match open.filter(|at| !self.begun[*at].done) {
+            Some(at) => &mut self.begun[at],
             // The same event once more.
-            None if self.items.iter().any(|known| known.done && known.raw == *item) => return,
+            None if self.begun.iter().any(|known| known.done && known.raw == *item) => return,
             None => self.push(id, place, Value::Null),
         };
         ended.raw = item.clone();
@@ -206,7 +206,7 @@ impl Assembler for Items {
     fn finish(self: Box<Self>) -> (Vec<Block>, Finish) {
         let Self {
             provider,
-            mut items,
+            begun: mut items,
             output,
             finish,
         } = *self;

@@ -28,7 +28,10 @@ fn every_error_says_what_to_do() {
     let quickly = r#"{"message":"Validation Failed","errors":["was submitted too quickly"]}"#;
     let line =
         r#"{"message":"Unprocessable Entity","errors":["Pull request review thread line must be part of the diff"]}"#;
-    let missing = r#"{"message":"Resource not accessible by integration"}"#;
+    let (missing, unseen) = (
+        r#"{"message":"Resource not accessible by integration"}"#,
+        r#"{"message":"Not Found"}"#,
+    );
     let secondary = r#"{"message":"You have exceeded a secondary rate limit."}"#;
     let accepted = [("x-accepted-github-permissions", "issues=write; pull_requests=write")];
     let checks = [("x-accepted-github-permissions", "checks=write")];
@@ -110,13 +113,7 @@ fn every_error_says_what_to_do() {
         (422, &[], abuse, ApiErrorKind::RateLimited, "abuse"),
         (422, &[], quickly, ApiErrorKind::RateLimited, "too quickly"),
         (422, &[], line, ApiErrorKind::Refused, "must be part of the diff"),
-        (
-            404,
-            &[],
-            r#"{"message":"Not Found"}"#,
-            ApiErrorKind::NotFound,
-            "cannot see looks the same",
-        ),
+        (404, &[], unseen, ApiErrorKind::NotFound, "cannot see looks the same"),
         (409, &[], "{}", ApiErrorKind::Conflict, "answered 409"),
         (502, &[], "<html>502</html>", ApiErrorKind::Failed(502), "an HTML page"),
         (418, &[], "", ApiErrorKind::Other, "answered 418"),

@@ -97,7 +97,7 @@ impl Session<'_> {
         }
         let revision = admin.roll_back(arguments.revision, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
-        for (what, names) in [("on", &switched_on), ("off", &switched_off)] {
+        for (what, names) in [("on again", &switched_on), ("off", &switched_off)] {
             if !names.is_empty() {
                 text = format!("{text}; switched {what}: {}", names.join(", "));
             }

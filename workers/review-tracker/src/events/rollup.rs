@@ -123,7 +123,7 @@ impl Rollup {
     /// Sums of all time stay: `/metrics` shows them as counters, and a counter that falls reads as one that began again. No sum gets
     /// below zero, whatever the rows say.
     ///
-    /// What is then empty is looked for by days of its own: of values without a type SQLite takes no more than the names in a key, and
+    /// What is then empty is looked for by days of its own: of values without a type `SQLite` takes no more than the names in a key, and
     /// would read all days of a project.
     pub(super) fn taking_back(&self) -> Vec<Cow<'static, str>> {
         let (table, keys, sums) = match self {

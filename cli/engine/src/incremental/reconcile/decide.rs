@@ -8,7 +8,7 @@ use crate::{
         authority::{argument, decision, unanswered},
         texts,
     },
-    review::{AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, ThreadChange, ThreadState},
+    review::{AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange, ThreadState},
 };
 
 /// What becomes of an earlier finding.
@@ -84,7 +84,7 @@ pub(super) fn own_rank(finding: &ExistingFinding) -> Rank {
 pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: Seen, degraded: bool) -> Outcome {
     let intent = decision(finding).map(|decision| decision.intent);
     // A breach was settled under the rule as it was.
-    let is_worse = seen.worse || (seen.again && finding.stricter);
+    let is_worse = seen.worse || (seen.again && finding.rule == RuleSince::Stricter);
     let settled = if is_worse { Outcome::Worse } else { Outcome::Settled };
     match finding.state {
         ThreadState::ResolvedByPerson => return settled,

@@ -84,11 +84,7 @@ pub(super) fn coverage(review: &Review) -> String {
         text.push('\n');
     }
     text.push_str(&checked_rules(&coverage.rules));
-    let tokens = counted_tokens(&review.usage());
-    let tokens = tokens.map_or_else(
-        || "Tokens unknown".to_owned(),
-        |tokens| format!("{} tokens", grouped(tokens)),
-    );
+    let tokens = tokens(review);
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
@@ -117,6 +113,14 @@ pub(super) fn coverage(review: &Review) -> String {
         code_span(&review.run_id)
     );
     text
+}
+
+/// The tokens of the review in words.
+fn tokens(review: &Review) -> String {
+    counted_tokens(&review.usage()).map_or_else(
+        || "Tokens unknown".to_owned(),
+        |tokens| format!("{} tokens", grouped(tokens)),
+    )
 }
 
 /// The engineering rules with the files that each was checked on.

@@ -222,7 +222,10 @@ async fn what_cannot_be_begun_is_tried_again_at_the_end_and_an_error_there() {
     let reviewed = Reviewed::default();
     let error = check.end(reviewed, &end(Conclusion::Success)).await.unwrap_err();
     assert_eq!(error.kind, ApiErrorKind::Failed(502));
-    assert!(error.to_string().contains("a merge that asks for the check waits"), "{error}");
+    assert!(
+        error.to_string().contains("a merge that asks for the check waits"),
+        "{error}"
+    );
     assert!(stage.0.snapshot().checks.is_empty());
     stage.0.github.clear_faults();
     check.end(reviewed, &end(Conclusion::Success)).await.unwrap();
