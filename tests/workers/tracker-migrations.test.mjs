@@ -151,7 +151,8 @@ test('a project that was stored in several spellings is one afterwards, with the
   try {
     const database = await worker.mf.getD1Database('DB');
     const today = await twin.mf.getD1Database('DB');
-    await applyMigrations(database, all.filter(({ name }) => name < '0008'));
+    // And 0010, without which this version cannot write; it has nothing to do with spellings.
+    await applyMigrations(database, all.filter(({ name }) => name < '0008' || name.startsWith('0010')));
     // The same events, each sent under a name of its own here and under one name there.
     const names = ['x/plain', 'group/shop', 'group/other-spelling', 'group/third-spelling'];
     const spellings = { 'group/other-spelling': 'GROUP/shop', 'group/third-spelling': 'Group/Shop' };

@@ -104,7 +104,8 @@ describe('what teaches the memory', () => {
   test('the job of the project, with its token alone or beside an ingest token', async () => {
     for (const how of [{ token: job() }, { token: 'plain', job: job() }, { token: 'gone', job: job() }]) {
       const each = rejection();
-      assert.deepEqual(await accepted([each], how), { accepted: 1, rejected: [] });
+      const { accepted: count, rejected } = await accepted([each], how);
+      assert.deepEqual({ count, rejected }, { count: 1, rejected: [] });
       assert.equal(await stored(each), 1);
       assert.equal(await remembered(each.event.fingerprint), true);
     }

@@ -221,7 +221,7 @@ fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
 
 /// The cycles that a document's links make together with built-in ones, each with the model at which its chain begins: a document with
 /// one is not taken anew.
-pub(super) fn mixed_cycles(document: &ConfigDocument) -> Vec<ConfigFault> {
+pub fn mixed_cycles(document: &ConfigDocument) -> Vec<ConfigFault> {
     let own = mixed_cycles_of(document);
     let of_projects = document
         .projects

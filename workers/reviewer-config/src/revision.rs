@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ConfigFault, ProviderSwitch, SCHEMA_VERSION, check, provider_spelling, read, used_providers},
+    config::{
+        ConfigFault, ProviderSwitch, SCHEMA_VERSION, check, mixed_cycles, provider_spelling, read, used_providers,
+    },
     model::ModelId,
     nearest::Spelling,
     problem::{Problem, ProblemItem},
@@ -103,7 +105,11 @@ pub(crate) fn apply(
             let failback = serde_json::to_value(failback).unwrap_or_default();
             fields.insert("failback".to_owned(), failback);
             // Not more strictly: a name that is misspelled elsewhere must not stand in the way.
-            read(&document).map_err(|faults| invalid(&faults))?;
+            let read = read(&document).map_err(|faults| invalid(&faults))?;
+            let cycles = mixed_cycles(&read);
+            if !cycles.is_empty() {
+                return Err(invalid(&cycles));
+            }
             state.document = Some(stamped(document, revision));
             vec![keys::DOCUMENT.to_owned()]
         }
@@ -244,6 +250,9 @@ mod tests {
         let cycle = json!({"anthropic/claude-opus-4-7": "anthropic/claude-opus-4-6",
             "anthropic/claude-opus-4-6": "anthropic/claude-opus-4-7"});
         assert_eq!(write(cycle).expect_err("a cycle").errors.len(), 2);
+        // 4-7 falls back to 4-6 by default.
+        let mixed = write(json!({"anthropic/claude-opus-4-6": "anthropic/claude-opus-4-7"}));
+        assert_eq!(mixed.expect_err("a cycle").errors.len(), 1);
         let unknown = write(json!({"anthropic/claude-opus-4-7": "anthropic/claude-opos-4-6"})).expect_err("misspelt");
         assert!(unknown.errors[0].detail.contains("claude-opos-4-6"), "{unknown:?}");
         let good = write(json!({"anthropic/claude-opus-4-7": null})).expect("an end");
