@@ -268,7 +268,7 @@ async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not()
         let asked = provider
             .requests()
             .iter()
-            .any(|request| request.text().contains("told beside a tool call"));
+            .any(|request| request.text().contains("beside a tool call, describes a problem"));
         assert_eq!(asked, repairs != Value::Null, "{words}");
     }
 }
@@ -325,7 +325,7 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
         let requests = provider.requests();
         let asked = requests
             .iter()
-            .any(|request| request.text().contains("told beside the findings"));
+            .any(|request| request.text().contains("the text beside the findings describes a problem"));
         assert_eq!(asked, repairs != Value::Null, "{words} {second}");
     }
 }
