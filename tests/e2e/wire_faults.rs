@@ -10,7 +10,7 @@ use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, acting, provid
 
 on_both_runtimes! {
     a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format
-    half_a_finding_of_an_answer_that_broke_off_does_not_count
+    half_a_critical_finding_of_an_answer_that_broke_off_is_asked_for
     half_characters_hide_no_finding_in_any_format
     a_text_of_known_parts_is_read_and_one_of_unknown_parts_never_approves_in_any_format
     counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_format
@@ -103,12 +103,12 @@ async fn a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format() {
     }
 }
 
-async fn half_a_finding_of_an_answer_that_broke_off_does_not_count() {
+async fn half_a_critical_finding_of_an_answer_that_broke_off_is_asked_for() {
     let finding = finding(&Repository::flawed());
     let (outcome, _) = told_and_broken("anthropic", &format!("<findings>\n{finding}</findings>"), Fault::cut()).await;
     assert_eq!(
         (verdict(&outcome).as_str(), claims(&outcome).len()),
-        ("approved", 0),
+        ("inconclusive", 0),
         "{}",
         outcome.stdout
     );
@@ -160,7 +160,13 @@ async fn a_text_of_known_parts_is_read_and_one_of_unknown_parts_never_approves_i
         ] {
             let (provider, repository) = (provider().await, Repository::clean());
             provider.set_always(REVIEWER, Answer::text("@"));
-            provider.inject(Fault::bytes(find, format!("{field}:{value}")).agent(REVIEWER));
+            // In Responses the end repeats the text.
+            let (find, put) = if format == "responses" {
+                (":\"@\"", format!(":{value}"))
+            } else {
+                (find, format!("{field}:{value}"))
+            };
+            provider.inject(Fault::bytes(find, put).agent(REVIEWER));
             let outcome = job(format, &provider, &repository).run().await;
             assert_eq!(verdict(&outcome), expected, "{format} {value}: {}", outcome.stdout);
         }
