@@ -323,9 +323,11 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
             outcome.stderr
         );
         let requests = provider.requests();
-        let asked = requests
-            .iter()
-            .any(|request| request.text().contains("the text beside the findings describes a problem"));
+        let asked = requests.iter().any(|request| {
+            request
+                .text()
+                .contains("the text beside the findings describes a problem")
+        });
         assert_eq!(asked, repairs != Value::Null, "{words} {second}");
     }
 }

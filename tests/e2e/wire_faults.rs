@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider};
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, acting, provider};
+use crate::support::{AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, provider};
 
 on_both_runtimes! {
     a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format
@@ -160,13 +160,10 @@ async fn a_text_of_known_parts_is_read_and_one_of_unknown_parts_never_approves_i
         ] {
             let (provider, repository) = (provider().await, Repository::clean());
             provider.set_always(REVIEWER, Answer::text("@"));
-            // In Responses the end repeats the text.
-            let (find, put) = if format == "responses" {
-                (":\"@\"", format!(":{value}"))
-            } else {
-                (find, format!("{field}:{value}"))
-            };
-            provider.inject(Fault::bytes(find, put).agent(REVIEWER));
+            provider.inject(Fault::bytes(find, format!("{field}:{value}")).agent(REVIEWER));
+            // In Responses the end repeats the text, which is another one here; the native runtime reads both.
+            let is_contradicted = format == "responses" && AgentRuntime::current() == AgentRuntime::Native;
+            let expected = if is_contradicted { "inconclusive" } else { expected };
             let outcome = job(format, &provider, &repository).run().await;
             assert_eq!(verdict(&outcome), expected, "{format} {value}: {}", outcome.stdout);
         }
