@@ -70,7 +70,7 @@ async fn nothing_of_opencode_runs_in_less_than_is_required() {
         let doctor = way(job(&["doctor"])).run().await.expect_code(1);
         assert!(!witness.ran(), "{}", doctor.stdout);
     }
-    // Before anything is fetched: there is no registry.
+    // The refusal comes before the download: nothing listens at this registry.
     for required in ["enforced", "partial"] {
         let install = job(&["runtime", "install", "--registry", "http://127.0.0.1:9/"]);
         install

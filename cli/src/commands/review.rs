@@ -245,7 +245,7 @@ async fn take_outdated_back(publisher: &Publisher, context: &Context) {
     }
 }
 
-/// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes, and the check fails.
+/// Takes an earlier approval back and fails the check, because arguments that are wrong make no review.
 pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
     // A signal must not end it before that: it takes seconds at most.
     let _ = context.watch_signals();

@@ -6,11 +6,13 @@
 //! as text, and never fails. The text of a field is opaque up to the closing tag that makes all tags of the answer fit
 //! together. What can be read in several ways, or not at all, becomes a fault: no finding is lost in silence.
 
+mod asserting;
 mod beside;
 mod broken;
 mod json;
 mod lenient;
 mod raw_finding;
+mod report;
 mod strict;
 mod traces;
 mod visible;
@@ -20,9 +22,10 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
-pub use beside::{Report, asserted, may_tell};
+pub use beside::{asserted, may_tell};
 pub use broken::{half_finding, whole_findings};
 pub use raw_finding::RawFinding;
+pub use report::Report;
 pub use traces::holds_findings;
 
 /// What an answer held.

@@ -213,17 +213,23 @@ async fn code_that_is_gone_refutes_nothing_any_more() {
     assert!(last.contains("that code is gone"), "{last}");
 }
 
-async fn a_critical_that_was_fixed_and_comes_back_is_open_again() {
+/// A first review that this finding has blocked; from then on no reviewer says a word, and the judge calls it fixed.
+async fn blocked_and_then_called_fixed(found: &Found<'_>) -> Scene {
     let scene = changed().await;
-    scene.finds(&[&CRITICAL]);
+    scene.finds(&[found]);
     scene.decides(&json!([]));
     assert_eq!(scene.review().await.review["verdict"], "significant_concerns");
     scene.finds(&[]);
     let review = json!({
-        "summary": "The name is bound now.", "decisions": [], "proposed_verdict": "approved",
-        "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is bound."}],
+        "summary": "The name is checked now.", "decisions": [], "proposed_verdict": "approved",
+        "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is checked."}],
     });
     submits(&scene, review);
+    scene
+}
+
+async fn a_critical_that_was_fixed_and_comes_back_is_open_again() {
+    let scene = blocked_and_then_called_fixed(&CRITICAL).await;
     let bound = "    return connection.execute(\"SELECT * FROM rows WHERE name = ?\", (name,)).fetchall()";
     scene.push(FILE, &format!("{BASE}{}", ADDED.replace(QUERY, bound)));
     let seen = scene.review().await;
@@ -245,16 +251,7 @@ async fn lines_between_the_quoted_ones_are_no_fix() {
         line: line_of(NEW_GUARD),
         ..CRITICAL
     };
-    let scene = changed().await;
-    scene.finds(&[&found]);
-    scene.decides(&json!([]));
-    assert_eq!(scene.review().await.review["verdict"], "significant_concerns");
-    scene.finds(&[]);
-    let review = json!({
-        "summary": "The name is safe.", "decisions": [], "proposed_verdict": "approved",
-        "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is checked."}],
-    });
-    submits(&scene, review);
+    let scene = blocked_and_then_called_fixed(&found).await;
     let between = format!("{NEW_GUARD}\n    # the name is safe\n{QUERY}");
     scene.push(FILE, &format!("{BASE}{}", ADDED.replace(&two, &between)));
     let seen = scene.review().await;
