@@ -53,10 +53,19 @@ exits! {
     /// `--require-sandbox` or the repository's `require_sandbox`, and this machine cannot give that sandbox: the review did
     /// not start
     Unprotected = 6;
+    /// stopped by SIGHUP: its terminal was closed
+    HungUp = 129;
     /// stopped by Ctrl-C
     Interrupted = 130;
     /// stopped by SIGTERM
     Terminated = 143;
+}
+
+impl Exit {
+    /// Returns whether somebody stopped the program.
+    pub(crate) const fn is_stopped(self) -> bool {
+        matches!(self, Self::HungUp | Self::Interrupted | Self::Terminated)
+    }
 }
 
 impl From<Exit> for ExitCode {

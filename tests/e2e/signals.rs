@@ -23,6 +23,7 @@ use crate::support::{
 
 on_both_runtimes! {
     a_termination_ends_everything
+    a_closed_terminal_ends_everything
     a_cancelled_job_posts_what_is_known_and_tells_the_tracker
     a_run_that_ends_while_it_judges_counts_the_critical_that_it_has_in_hand
     a_signal_before_the_sessions_start_leaves_nothing_either
@@ -108,6 +109,25 @@ async fn stop_with(signal: Signal, expected: Option<i32>) {
 async fn a_termination_ends_everything() {
     // Ctrl-C does the same: `sigint` of the table of failures, and `terminal`.
     stop_with(Signal::SIGTERM, Some(143)).await;
+}
+
+async fn a_closed_terminal_ends_everything() {
+    stop_with(Signal::SIGHUP, Some(129)).await;
+}
+
+#[tokio::test]
+async fn who_ignores_a_closed_terminal_reviews_on() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    provider.inject(Fault::hang());
+    // As nohup(1) does.
+    let script = "trap '' HUP; exec conclave local main..feature --runtime native";
+    let (mut child, _home) = Conclave::script(repository.path(), script, "run")
+        .anthropic(&provider)
+        .start();
+    assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+    send(&child, Signal::SIGHUP);
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ends(&mut child).await.code(), Some(143), "the first signal that counts");
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ async fn pre_push(mut arguments: PrePushArguments, context: &Context) -> Result<
                 output.note("The push is stopped by this review; `git push --no-verify` pushes all the same.");
                 return Ok(exit);
             }
-            Ok(exit @ (Exit::Interrupted | Exit::Terminated)) => return Ok(exit),
+            Ok(exit) if exit.is_stopped() => return Ok(exit),
             Ok(Exit::OutOfTime) => output.note("The review did not end in time; the push goes on."),
             Ok(_) => output.note("The review's records could not be written; the push goes on."),
             Err(failure) => {

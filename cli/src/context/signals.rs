@@ -1,5 +1,5 @@
-//! What ends a run before its end: Ctrl-C, SIGTERM, and the end of its time. The first one ends it in good order, a
-//! second signal at once.
+//! What ends a run before its end: Ctrl-C, SIGTERM, the end of its terminal, and the end of its time. The first one ends it in
+//! good order, a second signal at once.
 
 use std::{
     sync::{
@@ -14,7 +14,7 @@ use conclave_engine::{
     review::StopCause,
 };
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
     task::JoinSet,
     time::Instant,
@@ -59,6 +59,7 @@ impl Signals {
         }
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         let (stopping, exits) = (Arc::clone(&self.stopping), self.exits.clone());
         let asked = Arc::clone(&self.asked);
         self.spawn(async move {
@@ -66,6 +67,11 @@ impl Signals {
                 let exit = tokio::select! {
                     _ = interrupt.recv() => Exit::Interrupted,
                     _ = terminate.recv() => Exit::Terminated,
+                    () = next(&mut hangup) => {
+                        // The kernel and the shell both send it when a terminal is closed.
+                        hangup = None;
+                        Exit::HungUp
+                    }
                 };
                 asked.get_or_init(Instant::now);
                 exits.send_modify(|exits| exits.push(exit));
@@ -153,6 +159,25 @@ impl Signals {
             StopCause::Asked => self.exits.borrow().first().copied().unwrap_or(Exit::Terminated),
         }
     }
+}
+
+/// Waits for this signal; for ever if it is not watched for.
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns whether whoever started the program wants it to outlive its terminal, as nohup(1) does: watching for the signal would
+/// undo that.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The bit of signal N is N - 1. Where nobody says, the signal does what it always did.
+    ignored.is_none_or(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 != 0))
 }
 
 /// Stops the run, unless it is being stopped already: the first cause is the one that counts.

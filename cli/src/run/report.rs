@@ -148,7 +148,7 @@ impl RunReport {
         let stage = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         match result {
             Ok(Exit::OutOfTime) => self.fail(stage, FailureKind::Timeout),
-            Ok(Exit::Interrupted | Exit::Terminated) => self.fail(stage, FailureKind::Stopped),
+            Ok(exit) if exit.is_stopped() => self.fail(stage, FailureKind::Stopped),
             Ok(_) => self.skip(SkipReason::NothingToReview),
             Err(failure) if failures::is_nothing_to_review(failure) => self.skip(SkipReason::NothingToReview),
             Err(failure) => self.fail(failures::stage(failure, stage), failures::kind(failure)),

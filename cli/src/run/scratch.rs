@@ -60,7 +60,7 @@ impl Drop for Scratch {
             };
             began.elapsed() > limit
         };
-        let remove = || sweep::remove(self.path.as_std_path(), takes_too_long);
+        let remove = || remove_all(self.path.as_std_path(), takes_too_long);
         // Its own file may be the one that is too many to list a directory.
         let removed = remove().or_else(|_| {
             drop(self.owner.take());
@@ -68,7 +68,8 @@ impl Drop for Scratch {
         });
         if let Err(error) = removed {
             tracing::warn!(
-                "failed to remove {}: {error}. Remove it: it holds a copy of the checkout, and what OpenCode has written if it ran",
+                "failed to remove {}: {error}. It holds a copy of the checkout, and what OpenCode has written if it ran; the next run \
+                 with the same TMPDIR removes it",
                 self.path
             );
         }
@@ -164,14 +165,19 @@ fn is_scratch(path: &Path) -> bool {
         && is_ours(path.join(OWNER)).is_some_and(|found| found.is_file())
 }
 
-/// Removes the directory, the owner's file last: without it no run would go on.
+/// Removes the directory, the owner's file last, and only if nothing else is left: without it no run would go on.
 fn remove_all(directory: &Path, takes_too_long: impl Fn() -> bool) -> io::Result<()> {
-    for entry in directory.read_dir()? {
+    let Ok(entries) = directory.read_dir() else {
+        return sweep::remove(directory, takes_too_long);
+    };
+    let mut first = Ok(());
+    for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            sweep::remove(&entry.path(), &takes_too_long)?;
+            first = first.and(sweep::remove(&entry.path(), &takes_too_long));
         }
     }
+    first?;
     sweep::remove(directory, takes_too_long)
 }
 
@@ -204,5 +210,20 @@ mod tests {
             assert!(stays.join("home/file").exists(), "{}", stays.display());
         }
         assert!(link.symlink_metadata().is_ok() && outside.path().join(OWNER).exists());
+    }
+
+    #[test]
+    fn what_takes_too_long_to_remove_is_left_to_the_next_run() {
+        let place = tempfile::tempdir().expect("a directory");
+        let ended = place.path().join("conclave-ended");
+        for name in ["workspace/deep", "home"] {
+            std::fs::create_dir_all(ended.join(name)).expect("directories");
+            std::fs::write(ended.join(name).join("file"), "x").expect("a file");
+        }
+        drop(own_by_lock(&ended).expect("a lock"));
+        assert!(remove_all(&ended, || true).is_err());
+        assert!(ended.join(OWNER).exists(), "it can still be told from another's directory");
+        remove_leftovers(place.path(), Path::new("own"));
+        assert!(!ended.exists());
     }
 }

@@ -435,7 +435,7 @@ async fn set_check(
 fn stopped_by(result: &Result<Exit, Failure>) -> Option<StopCause> {
     match result {
         Ok(Exit::OutOfTime) => Some(StopCause::OutOfTime),
-        Ok(Exit::Interrupted | Exit::Terminated) => Some(StopCause::Asked),
+        Ok(exit) if exit.is_stopped() => Some(StopCause::Asked),
         _ => None,
     }
 }

@@ -115,7 +115,7 @@ fn is_of_another_change(result: &Result<Exit, Failure>) -> bool {
 
 /// Returns whether the run was ended before its end.
 const fn is_early(result: &Result<Exit, Failure>) -> bool {
-    matches!(result, Ok(Exit::OutOfTime | Exit::Interrupted | Exit::Terminated))
+    matches!(result, Ok(exit) if exit.is_stopped() || matches!(exit, Exit::OutOfTime))
 }
 
 /// Takes any approval back for a run that has no client of the forge, because its settings are wrong or it was stopped before:
@@ -184,7 +184,7 @@ fn why(result: &Result<Exit, Failure>, context: &Context) -> String {
             format!("A later run failed: {first}")
         }
         Ok(Exit::OutOfTime) => "A later run had no time left before it had a review.".to_owned(),
-        Ok(Exit::Interrupted | Exit::Terminated) => "A later run was stopped before it had a review.".to_owned(),
+        Ok(exit) if exit.is_stopped() => "A later run was stopped before it had a review.".to_owned(),
         Ok(_) => {
             "A later run found nothing to review: the diff is empty, or every changed file is noise by rule.".to_owned()
         }
