@@ -13,9 +13,12 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 const BARS = { version: 10, plan: 1000, local: 3000 };
+// A panel of seven and a judge on the native runtime, beside one finder that asks a model once for each file.
+const NATIVE_BARS = { wall: 1.5, processor: 1.5, tokens: 60_000 };
 // How long a model waits until it begins to answer where a review is held to its bar. Real ones take a second and more.
 const FIRST_BYTE = 300;
 
@@ -66,25 +69,50 @@ const PEER_REVIEW = {
   ]),
 };
 
-// A provider that answers at once; the path's first part says whom. The demo provider only streams, which peers do not ask for.
-const calls = { count: 0, heard: () => {} };
-const standIn = createServer((request, response) => {
-  request.resume().on('end', () => {
-    calls.count += 1;
-    calls.heard();
-    const content = PEER_REVIEW[request.url.split('/')[1]];
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        id: 'chatcmpl-1',
-        object: 'chat.completion',
-        created: 1700000000,
-        model: 'gpt-5',
-        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
-      }),
-    );
+// One peer works with tools. It is given as few turns as it can have: a file is done in its first one, and what it asks about the
+// one finding is answered in one.
+const OPEN_CODE_REVIEW = 'open-code-review';
+function answerTools(request) {
+  const tools = new Set((request.tools ?? []).map((tool) => tool.function.name));
+  const asked = request.messages.map((message) => JSON.stringify(message.content)).join();
+  const finding = { content: 'The query is put together from what a user gives.', existing_code: 'query = f"' };
+  const used = [];
+  if (tools.has('code_comment') && asked.includes('query = f')) used.push(['code_comment', { comments: [finding] }]);
+  if (tools.has('task_done')) used.push(['task_done', { state: 'DONE' }]);
+  if (tools.has('approve_all_comments')) used.push(['approve_all_comments', {}]);
+  if (used.length === 0) return { content: '{}' };
+  const toolCall = ([name, given], index) => ({
+    id: `call_${calls.count}_${index}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(given) },
   });
+  return { content: null, tool_calls: used.map(toolCall) };
+}
+
+// A provider for peers, which answers at once or after `delay` milliseconds; the path's first part says whom. The demo provider only
+// streams, which peers do not ask for.
+const calls = { count: 0, heard: () => {}, delay: 0 };
+const standIn = createServer(async (request, response) => {
+  let body = '';
+  for await (const part of request) body += part;
+  calls.count += 1;
+  calls.heard();
+  const peer = request.url.split('/')[1];
+  const message = peer === OPEN_CODE_REVIEW ? answerTools(JSON.parse(body)) : { content: PEER_REVIEW[peer] };
+  await setTimeout(calls.delay);
+  response.setHeader('content-type', 'application/json');
+  response.end(
+    JSON.stringify({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1700000000,
+      model: 'gpt-5',
+      choices: [
+        { index: 0, message: { role: 'assistant', ...message }, finish_reason: message.tool_calls ? 'tool_calls' : 'stop' },
+      ],
+      usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+    }),
+  );
 });
 
 // Runs a command to its end, or to its first model call; gives milliseconds.
@@ -115,13 +143,23 @@ async function time({ command, directory = scratch, variables = {}, untilCall = 
   return milliseconds;
 }
 
+const middle = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
+// What a command takes of the clock, and of the processors with all that it starts.
+async function cost(job) {
+  const file = join(scratch, 'times');
+  const timed = ['bash', '-c', 'TIMEFORMAT="%U %S"; { time "$@" 2>&9; } 9>&2 2>"$0"', file, ...job.command];
+  const wall = await time({ ...job, command: timed });
+  const [user, system] = readFileSync(file, 'utf8').trim().split('\n').at(-1).split(' ').map(Number);
+  return { wall, processor: (user + system) * 1000 };
+}
+
 // The median of so many runs, after one that only warms up what is kept in memory.
 async function median(count, job) {
   await time(job);
   const times = [];
   for (let round = 0; round < count; round += 1) times.push(await time(job));
-  times.sort((a, b) => a - b);
-  return times[Math.floor(count / 2)];
+  return middle(times);
 }
 
 const rounded = (milliseconds) => Math.round(milliseconds * 100) / 100;
@@ -141,7 +179,7 @@ function readPeers(url) {
   // Both count tokens with files that they would download; one of them brings them along.
   const tokenizers = join(scratch, 'tokenizers');
   mkdirSync(tokenizers);
-  for (const line of peers) {
+  for (const line of peers.filter((line) => !line.startsWith(OPEN_CODE_REVIEW))) {
     const library = join(dirname(dirname(line.split(' ')[2])), 'lib');
     for (const python of readdirSync(library)) {
       const brought = join(library, python, 'site-packages/litellm/litellm_core_utils/tokenizers');
@@ -167,6 +205,16 @@ function readPeers(url) {
       review: [program, 'review', 'HEAD..main', '--output', join(scratch, 'gito')],
       variables: { LLM_API_TYPE: 'openai', LLM_API_KEY: 'demo', LLM_API_BASE: `${url}/gito/v1`, MODEL: 'gpt-5' },
     }),
+    [OPEN_CODE_REVIEW]: (program) => ({
+      start: [program, 'version'],
+      review: [program, 'review', '--from', 'main', '--to', 'HEAD', '--format', 'json', '--audience', 'agent'],
+      variables: {
+        OCR_LLM_URL: `${url}/${OPEN_CODE_REVIEW}/v1`,
+        OCR_LLM_TOKEN: 'demo',
+        OCR_LLM_MODEL: 'gpt-5',
+        OCR_USE_ANTHROPIC: 'false',
+      },
+    }),
   };
   return peers.map((line) => {
     const [name, version, program] = line.split(' ');
@@ -189,18 +237,66 @@ const planned = { command: [binary, 'plan', 'main..HEAD', '--repo', large, '--fo
 const plan = await median(rounds, planned);
 const planPeers = {};
 
-// The same review on models that begin to answer after so many milliseconds.
-async function reviewed(delay) {
-  const run = join(scratch, `run-${delay}`);
-  const milliseconds = await median(few, {
-    command: [binary, 'local', 'main..HEAD', '--repo', small, '--quiet', '--format', 'json', '--output', run],
+// The same review on models that begin to answer after so many milliseconds, and where it is recorded.
+async function reviewing(delay, runtime = 'opencode') {
+  const run = join(scratch, `run-${runtime}-${delay}`);
+  const job = {
+    command: [binary, 'local', 'main..HEAD', '--repo', small, '--quiet', '--format', 'json', '--runtime', runtime, '--output', run],
     variables: {
       ANTHROPIC_API_KEY: 'demo',
       ANTHROPIC_BASE_URL: await demoProvider(delay),
       CONCLAVE_OPENCODE: process.env.CONCLAVE_OPENCODE,
     },
-  });
-  return { milliseconds, review: JSON.parse(readFileSync(join(run, 'review.json'), 'utf8')) };
+  };
+  return { job, review: () => JSON.parse(readFileSync(join(run, 'review.json'), 'utf8')) };
+}
+
+async function reviewed(delay) {
+  const { job, review } = await reviewing(delay);
+  const milliseconds = await median(few, job);
+  return { milliseconds, review: review() };
+}
+
+// The native runtime beside a finder with tools, in turn, on models that begin to answer after the same time.
+async function nativeBeside(peer) {
+  const { job, review } = await reviewing(FIRST_BYTE, 'native');
+  const jobs = { conclave: job, peer: { command: peer.review, directory: small, variables: peer.variables } };
+  const costs = { conclave: [], peer: [] };
+  calls.delay = FIRST_BYTE;
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, each] of Object.entries(jobs)) {
+      const taken = await cost(each);
+      // The first round warms up what is kept in memory.
+      if (round > 0) costs[name].push(taken);
+    }
+  }
+  calls.delay = 0;
+  const medianOf = (name, what) => middle(costs[name].map((taken) => taken[what]));
+  const ratio = (what) => rounded(medianOf('conclave', what) / medianOf('peer', what));
+  const { reviewers, coordinator } = review();
+  const usage = [...reviewers, coordinator].flatMap((report) => report.usage.map(({ tokens }) => tokens));
+  const sum = (names) => usage.reduce((all, tokens) => all + names.reduce((own, name) => own + (tokens[name] ?? 0), 0), 0);
+  const prompts = sum(['input', 'cache_read', 'cache_write']);
+  const figures = {
+    wall_ms: { conclave: rounded(medianOf('conclave', 'wall')), peer: rounded(medianOf('peer', 'wall')), ratio: ratio('wall') },
+    processor_ms: {
+      conclave: rounded(medianOf('conclave', 'processor')),
+      peer: rounded(medianOf('peer', 'processor')),
+      ratio: ratio('processor'),
+    },
+    tokens: prompts + sum(['output']),
+    cache_read_share: rounded(sum(['cache_read']) / prompts),
+  };
+  return {
+    peer: peer.name,
+    peer_model_calls: calls.count,
+    ...figures,
+    bars: NATIVE_BARS,
+    held:
+      figures.wall_ms.ratio <= NATIVE_BARS.wall &&
+      figures.processor_ms.ratio <= NATIVE_BARS.processor &&
+      figures.tokens <= NATIVE_BARS.tokens,
+  };
 }
 
 const callsOf = ({ usage }) => usage.reduce((sum, { calls }) => sum + calls, 0);
@@ -220,6 +316,8 @@ for (const { name, start, review: reviewing, variables } of peers) {
   const whole = await median(few, { command: reviewing, directory: small, variables });
   localPeers[name] = beside(whole, local, { model_calls: calls.count });
 }
+const finder = peers.find(({ name }) => name.startsWith(OPEN_CODE_REVIEW));
+const native = finder && (await nativeBeside(finder));
 standIn.close();
 standIn.closeAllConnections();
 
@@ -246,9 +344,10 @@ const result = {
     not_the_same:
       'the same repository and change, and models that answer at once; a peer asks one model once, or once a file, without tools, while conclave runs a panel of sessions that read the source, and a judge',
   },
+  native,
   compared_with: peers.map(({ name }) => name),
 };
-result.held = result.version.held && result.plan.held && result.local.held;
+result.held = result.version.held && result.plan.held && result.local.held && (native?.held ?? true);
 const text = `${JSON.stringify(result, null, 2)}\n`;
 writeFileSync(options.output, text);
 process.stdout.write(text);
