@@ -11,7 +11,10 @@
 mod lock_format;
 mod table;
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 pub use lock_format::{LockFormat, is_unknown_lock_file};
 
@@ -133,11 +136,16 @@ impl PathKind {
     pub fn of(path: &str) -> Self {
         let lower = path.to_ascii_lowercase();
         let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+        let above: Vec<Role> = directories
+            .split('/')
+            .filter_map(|directory| INDEX.above.get(directory).copied())
+            .collect();
         let place = Place {
             path,
             lower: &lower,
             directories,
             name,
+            above: &above,
         };
         let entry = place.entry();
         let is_migration = place.is_under(Role::Migration) || name.ends_with(".migration.sql");
@@ -151,7 +159,9 @@ impl PathKind {
             noise: place.noise(),
             is_migration,
             is_pipeline: role == Role::Pipeline || place.is_in_ci() || is_hook_runner,
-            runs_by_itself: directories.split('/').any(|directory| is_in(BY_ITSELF, directory)),
+            runs_by_itself: directories
+                .split('/')
+                .any(|directory| INDEX.by_itself.contains(directory)),
         }
     }
 
@@ -188,6 +198,8 @@ struct Place<'p> {
     lower: &'p str,
     directories: &'p str,
     name: &'p str,
+    /// The roles that the directories above the file have.
+    above: &'p [Role],
 }
 
 impl Place<'_> {
@@ -197,14 +209,12 @@ impl Place<'_> {
 
     /// What name and extension say.
     fn entry(&self) -> Entry {
-        static BY_EXTENSION: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| index(EXTENSIONS));
-        static BY_NAME: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| index(NAMES));
         let unknown = Entry {
             role: Role::Source,
             form: Form::Unknown,
             wording: Wording::Program,
         };
-        if let Some(entry) = BY_NAME.get(self.name) {
+        if let Some(entry) = INDEX.by_name.get(self.name) {
             return *entry;
         }
         // Lists of packages to install.
@@ -222,7 +232,7 @@ impl Place<'_> {
         let Some((stem, extension)) = self.name.rsplit_once('.') else {
             return unknown;
         };
-        let entry = BY_EXTENSION.get(extension).copied().unwrap_or(unknown);
+        let entry = INDEX.by_extension.get(extension).copied().unwrap_or(unknown);
         // `.bashrc`, `.env`
         if stem.is_empty() {
             return Entry {
@@ -255,9 +265,8 @@ impl Place<'_> {
             && matches!(entry.role, Role::Source | Role::Query)
             && entry.wording != Wording::Translation;
         let begins = |role: Role| {
-            let rows = BEGINNINGS.iter().filter(|(row, _)| *row == role);
-            rows.flat_map(|(_, words)| words.split_ascii_whitespace())
-                .any(|word| self.name.starts_with(word))
+            let mut rows = INDEX.beginnings.iter().filter(|(row, _)| *row == role);
+            rows.any(|(_, word)| self.name.starts_with(word))
         };
         let fits = |role: Role| {
             let by_place = match role {
@@ -299,7 +308,7 @@ impl Place<'_> {
         let translated = || {
             self.directories
                 .split('/')
-                .any(|part| is_in(TRANSLATIONS, part) || part.starts_with("values"))
+                .any(|part| INDEX.translations.contains(part) || part.starts_with("values"))
         };
         if (is_table || self.extension() == Some("ftl")) && translated() {
             Wording::Translation
@@ -315,16 +324,16 @@ impl Place<'_> {
         } else if MINIFIED.iter().any(|end| self.path.ends_with(end)) {
             Some(Noise::Minified)
         } else {
-            let vendored = directories.split('/').any(|directory| is_in(VENDORED, directory));
+            let vendored = directories
+                .split('/')
+                .any(|directory| INDEX.vendored.contains(directory));
             vendored.then_some(Noise::Vendored)
         }
     }
 
     /// Returns whether a directory above the file has a role of its own.
     fn is_under(&self, role: Role) -> bool {
-        let rows = DIRECTORIES.iter().filter(|(row, _)| *row == role);
-        rows.flat_map(|(_, words)| words.split_ascii_whitespace())
-            .any(|word| self.directories.split('/').any(|directory| directory == word))
+        self.above.contains(&role)
     }
 
     fn is_in_ci(&self) -> bool {
@@ -347,7 +356,33 @@ impl Place<'_> {
     }
 }
 
-fn index(rows: Rows) -> HashMap<&'static str, Entry> {
+/// The rows of the table, by their words: every path of a change is looked up several times.
+static INDEX: LazyLock<Index> = LazyLock::new(|| Index {
+    by_extension: entries(EXTENSIONS),
+    by_name: entries(NAMES),
+    beginnings: each_word(BEGINNINGS).collect(),
+    above: each_word(DIRECTORIES).map(|(role, word)| (word, role)).collect(),
+    by_itself: BY_ITSELF.split_ascii_whitespace().collect(),
+    translations: TRANSLATIONS.split_ascii_whitespace().collect(),
+    vendored: VENDORED.split_ascii_whitespace().collect(),
+});
+
+struct Index {
+    by_extension: HashMap<&'static str, Entry>,
+    by_name: HashMap<&'static str, Entry>,
+    beginnings: Vec<(Role, &'static str)>,
+    above: HashMap<&'static str, Role>,
+    by_itself: HashSet<&'static str>,
+    translations: HashSet<&'static str>,
+    vendored: HashSet<&'static str>,
+}
+
+fn each_word(rows: &'static [(Role, &'static str)]) -> impl Iterator<Item = (Role, &'static str)> {
+    rows.iter()
+        .flat_map(|(role, words)| words.split_ascii_whitespace().map(|word| (*role, word)))
+}
+
+fn entries(rows: Rows) -> HashMap<&'static str, Entry> {
     let entries = rows.iter().flat_map(|(role, form, wording, words)| {
         let entry = Entry {
             role: *role,

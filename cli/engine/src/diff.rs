@@ -19,7 +19,7 @@ mod section;
 pub use decoded::{DecodedPatch, decoded_patch};
 pub use encoding::{Encoding, text_of};
 pub use file_diff::{ChangeKind, Content, Diff, FileDiff, PatchRange, Unread};
-pub use filter::{FilterRules, FilteredDiff, FilteredFile, depends_on_content, filter, is_left_out_by_name};
+pub use filter::{ByName, FilterRules, FilteredDiff, FilteredFile, filter};
 pub use filter_reason::FilterReason;
 pub use line_map::{DiffRow, LineMap, RowKind};
 pub use peek::{Peek, peek};

@@ -59,7 +59,11 @@ impl Signals {
         }
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+        let mut hangup = if ignores_hangup() {
+            None
+        } else {
+            Some(signal(SignalKind::hangup())?)
+        };
         let (stopping, exits) = (Arc::clone(&self.stopping), self.exits.clone());
         let asked = Arc::clone(&self.asked);
         self.spawn(async move {

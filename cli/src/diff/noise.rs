@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use conclave_engine::diff::{
-    ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, depends_on_content, filter,
-    is_left_out_by_name, is_map, peek,
+    ByName, ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, filter, is_map, peek,
 };
 use conclave_git::{GitError, Repository};
 
@@ -32,34 +31,35 @@ async fn beginnings(
     diff: &Diff,
     rules: FilterRules<'_>,
 ) -> Result<HashMap<String, Peek>, GitError> {
-    let asked: Vec<&FileDiff> = diff
+    let asked: Vec<(&FileDiff, ByName)> = diff
         .files
         .iter()
-        .filter(|file| depends_on_content(file, rules))
+        .map(|file| (file, ByName::of(file, rules)))
+        .filter(|(file, by_name)| by_name.depends_on_content(file, rules))
         .collect();
     let mut blobs = repository.blobs();
     let mut peeks = HashMap::new();
-    let base: Vec<&str> = asked.iter().filter_map(|file| file.base_object()).collect();
+    let base: Vec<&str> = asked.iter().filter_map(|(file, _)| file.base_object()).collect();
     blobs
         .read_each(&base, Peek::BYTES, |at, blob| note(&mut peeks, base[at], blob))
         .await?;
     // Of a text, hardly anything depends on the head unless the base is marked.
     let head: Vec<&str> = asked
         .iter()
-        .filter(|file| {
+        .filter(|(file, by_name)| {
             let marked = |object: &str| peeks.get(object).is_some_and(Peek::is_generated);
             let is_plain = file.content == Content::Text && file.kind != ChangeKind::Added && !file.maybe_pointer;
-            !is_plain || is_left_out_by_name(file, rules) || file.base_object().is_some_and(marked)
+            !is_plain || by_name.is_left_out() || file.base_object().is_some_and(marked)
         })
-        .filter_map(|file| file.head_object())
+        .filter_map(|(file, _)| file.head_object())
         .collect();
     blobs
         .read_each(&head, Peek::BYTES, |at, blob| note(&mut peeks, head[at], blob))
         .await?;
     // What is called a source map is one only if the whole of it is.
-    let maps = asked.iter().filter(|file| is_map(file));
+    let maps = asked.iter().filter(|(file, _)| is_map(file));
     let maps: Vec<&str> = maps
-        .flat_map(|file| [file.base_object(), file.head_object()])
+        .flat_map(|(file, _)| [file.base_object(), file.head_object()])
         .flatten()
         .collect();
     let whole = |at: usize, blob: Option<conclave_git::Blob>| {

@@ -222,7 +222,10 @@ mod tests {
         }
         drop(own_by_lock(&ended).expect("a lock"));
         assert!(remove_all(&ended, || true).is_err());
-        assert!(ended.join(OWNER).exists(), "it can still be told from another's directory");
+        assert!(
+            ended.join(OWNER).exists(),
+            "it can still be told from another's directory"
+        );
         remove_leftovers(place.path(), Path::new("own"));
         assert!(!ended.exists());
     }

@@ -6,6 +6,8 @@
 //! for any letters. Everything else (with a slash, a dot, or a bracket) is a *glob* over the whole path, as in
 //! `.gitignore`. Case never counts.
 
+use std::collections::HashSet;
+
 use super::RiskSettings;
 use crate::{
     nearest::nearest,
@@ -51,7 +53,10 @@ pub struct PatternFault {
 /// Which paths sound like security.
 #[derive(Debug, Clone)]
 pub struct SecurityPaths {
-    words: Vec<Word>,
+    /// Words that are found as they are; every word of every changed path is looked up.
+    words: HashSet<String>,
+    /// Words that are open at an end.
+    open: Vec<Word>,
     globs: PathGlobs,
     exempt: PathGlobs,
 }
@@ -60,7 +65,8 @@ impl Default for SecurityPaths {
     fn default() -> Self {
         // The built-in patterns are valid: a test builds them, and without them nothing would be sensitive there.
         Self::new(&RiskSettings::default()).unwrap_or_else(|_| Self {
-            words: Vec::new(),
+            words: HashSet::new(),
+            open: Vec::new(),
             globs: PathGlobs::default(),
             exempt: PathGlobs::default(),
         })
@@ -86,7 +92,8 @@ impl SecurityPaths {
             .filter(|pattern| !settings.security_paths_removed.iter().any(|removed| removed == pattern))
             .map(|pattern| (None, pattern));
         let own = settings.security_paths.iter().enumerate();
-        let mut words = Vec::new();
+        let mut words = HashSet::new();
+        let mut open = Vec::new();
         let mut globs = Vec::new();
         let mut places = Vec::new();
         for (place, pattern) in built_in.chain(own.map(|(index, pattern)| (Some(index), pattern.as_str()))) {
@@ -95,7 +102,10 @@ impl SecurityPaths {
                 places.push(place.unwrap_or_default());
             } else {
                 match Word::parse(pattern) {
-                    Some(word) => words.push(word),
+                    Some(word) if word.is_open() => open.push(word),
+                    Some(word) => {
+                        words.insert(word.text);
+                    }
                     None => faults.push(PatternFault {
                         list: "security_paths",
                         index: place.unwrap_or_default(),
@@ -123,7 +133,12 @@ impl SecurityPaths {
         });
         let exempt = globs_of("not_security_paths", &exempt, &|index| index);
         if faults.is_empty() {
-            Ok(Self { words, globs, exempt })
+            Ok(Self {
+                words,
+                open,
+                globs,
+                exempt,
+            })
         } else {
             Err(faults)
         }
@@ -147,7 +162,14 @@ impl SecurityPaths {
         }
         path.split('/')
             .flat_map(words)
-            .find(|word| self.words.iter().any(|pattern| pattern.matches(word)))
+            .find(|word| {
+                let forms = forms(word);
+                forms.iter().any(|form| self.words.contains(*form))
+                    || self
+                        .open
+                        .iter()
+                        .any(|pattern| forms.iter().any(|form| pattern.matches(form)))
+            })
             .map(|word| format!("`{word}` in the path"))
     }
 }
@@ -155,6 +177,12 @@ impl SecurityPaths {
 /// Returns whether a pattern is matched against the whole path.
 fn is_glob(pattern: &str) -> bool {
     pattern.contains(['/', '.', '?', '[', '{'])
+}
+
+/// The forms of a word that are looked up: `oauth2` carries its version, `certs` is many of them.
+fn forms(word: &str) -> [&str; 3] {
+    let bare = word.trim_end_matches(|character: char| character.is_ascii_digit());
+    [word, bare, bare.strip_suffix('s').unwrap_or(bare)]
 }
 
 /// A word with or without `*` at its ends.
@@ -175,17 +203,17 @@ impl Word {
         })
     }
 
+    const fn is_open(&self) -> bool {
+        self.open_start || self.open_end
+    }
+
     fn matches(&self, word: &str) -> bool {
-        // `oauth2` carries its version, `certs` is many of them.
-        let bare = word.trim_end_matches(|character: char| character.is_ascii_digit());
-        [word, bare, bare.strip_suffix('s').unwrap_or(bare)]
-            .iter()
-            .any(|word| match (self.open_start, self.open_end) {
-                (false, false) => *word == self.text,
-                (false, true) => word.starts_with(&self.text),
-                (true, false) => word.ends_with(&self.text),
-                (true, true) => word.contains(&self.text),
-            })
+        match (self.open_start, self.open_end) {
+            (false, false) => word == self.text,
+            (false, true) => word.starts_with(&self.text),
+            (true, false) => word.ends_with(&self.text),
+            (true, true) => word.contains(&self.text),
+        }
     }
 }
 

@@ -51,24 +51,43 @@ impl FilterRules<'_> {
 
     /// Returns whether the file is reviewed whatever it looks like.
     pub(super) fn is_protected(&self, file: &FileDiff) -> bool {
-        [&file.path, &file.old_path]
-            .iter()
-            .any(|path| PathKind::of(path).is_migration || self.security.reason(path).is_some())
+        let is_protected = |path: &str| PathKind::of(path).is_migration || self.security.reason(path).is_some();
+        is_protected(&file.path) || (file.old_path != file.path && is_protected(&file.old_path))
     }
 }
 
-/// Returns whether [`filter`] will ask for this file's beginning at base, and perhaps at head.
-pub fn depends_on_content(file: &FileDiff, rules: FilterRules<'_>) -> bool {
-    match decide(file, rules) {
-        Decision::ByContent => true,
-        Decision::Leave(reason) => reason.is_noise() && !rules.trusts(file) && runs::by_name(file, reason).is_none(),
-        Decision::Review => false,
-    }
+/// What a file's name and the kind of its change decide.
+#[derive(Debug, Clone, Copy)]
+pub struct ByName {
+    decision: Decision,
+    is_protected: bool,
 }
 
-/// Returns whether a file is noise by its name alone.
-pub fn is_left_out_by_name(file: &FileDiff, rules: FilterRules<'_>) -> bool {
-    matches!(decide(file, rules), Decision::Leave(reason) if reason.is_noise())
+impl ByName {
+    /// Decides about a file.
+    pub fn of(file: &FileDiff, rules: FilterRules<'_>) -> Self {
+        let is_protected = rules.is_protected(file);
+        Self {
+            decision: decide(file, is_protected, rules),
+            is_protected,
+        }
+    }
+
+    /// Returns whether [`filter`] will ask for the file's beginning at base, and perhaps at head.
+    pub fn depends_on_content(self, file: &FileDiff, rules: FilterRules<'_>) -> bool {
+        match self.decision {
+            Decision::ByContent => true,
+            Decision::Leave(reason) => {
+                reason.is_noise() && !rules.trusts(file) && runs::by_name(file, reason).is_none()
+            }
+            Decision::Review => false,
+        }
+    }
+
+    /// Returns whether the file is noise by its name alone.
+    pub const fn is_left_out(self) -> bool {
+        matches!(self.decision, Decision::Leave(reason) if reason.is_noise())
+    }
 }
 
 /// Takes the noise out.
@@ -83,15 +102,16 @@ pub fn filter(
 ) -> FilteredDiff {
     let mut result = FilteredDiff::default();
     for file in diff.files {
-        let sides = if depends_on_content(&file, rules) {
+        let by_name = ByName::of(&file, rules);
+        let sides = if by_name.depends_on_content(&file, rules) {
             Sides::from(beginnings(&file))
         } else {
             Sides::default()
         };
-        let reason = match decide(&file, rules) {
+        let reason = match by_name.decision {
             Decision::Review => None,
             Decision::Leave(reason) => Some(reason),
-            Decision::ByContent => by_content(&file, rules, sides),
+            Decision::ByContent => by_content(&file, by_name.is_protected, rules, sides),
         };
         let is_unread_code = match reason {
             // Rules check it as a list of dependencies, and not as a program.
@@ -114,6 +134,7 @@ pub fn filter(
     result
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Decision {
     Review,
     Leave(FilterReason),
@@ -121,12 +142,11 @@ enum Decision {
 }
 
 /// Decides by name and kind of change.
-fn decide(file: &FileDiff, rules: FilterRules<'_>) -> Decision {
+fn decide(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>) -> Decision {
     if file.unread == Some(Unread::Path) {
         return Decision::Leave(FilterReason::UnusablePath);
     }
-    let is_protected = rules.is_protected(file);
-    if !is_protected && let Some(reason) = by_name(file, rules) {
+    if !is_protected && let Some(reason) = named_noise(file, rules) {
         return Decision::Leave(reason);
     }
     // Nothing can be read in a binary file, whatever it is called. Whether it is one is not for the author to say. Of a
@@ -148,7 +168,7 @@ fn decide(file: &FileDiff, rules: FilterRules<'_>) -> Decision {
 }
 
 /// A file that was moved into a vendored or excluded directory in this merge request was not left out before.
-fn by_name(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
+fn named_noise(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
     let of = |path: &str| {
         let excluded = || rules.ignore.is_match(path).then_some(FilterReason::ExcludedByProject);
         PathKind::of(path).noise.map(FilterReason::from).or_else(excluded)
@@ -157,8 +177,7 @@ fn by_name(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
     (file.old_path == file.path || of(&file.old_path).is_some()).then_some(reason)
 }
 
-fn by_content(file: &FileDiff, rules: FilterRules<'_>, sides: Sides) -> Option<FilterReason> {
-    let is_protected = rules.is_protected(file);
+fn by_content(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>, sides: Sides) -> Option<FilterReason> {
     let is_binary = file.content == Content::Binary;
     // Git calls a file binary if one side is, or if attributes say so. Where the other one is text, something that could be
     // read is not shown.

@@ -42,7 +42,7 @@ fn decided(
         ignore: &ignore,
         trusted: &trusted,
     };
-    let asks = depends_on_content(&file, rules);
+    let asks = ByName::of(&file, rules).depends_on_content(&file, rules);
     let mut asked = false;
     let result = filter(Diff { files: vec![file] }, rules, |file| {
         asked = true;

@@ -11,7 +11,7 @@ use globset::GlobSet;
 
 use super::{assign, select::release_reason};
 use crate::{
-    diff::{FileDiff, FilterReason, FilterRules, is_left_out_by_name, may_be_encoded},
+    diff::{ByName, FileDiff, FilterReason, FilterRules, may_be_encoded},
     trojan_source::is_checked,
 };
 
@@ -55,7 +55,7 @@ fn paths_of_one_kind_get_the_same_answers() {
         let answers = (
             readers,
             release_reason(std::slice::from_ref(&file)).is_some(),
-            is_left_out_by_name(&file, rules),
+            ByName::of(&file, rules).is_left_out(),
             may_be_encoded(&file),
             is_checked(path),
         );
