@@ -8,7 +8,7 @@ use conclave_engine::{
     ports::{FileRead, Remedy, ToolError, UsageLedger},
 };
 use conclave_gateway::{GatewayConfig, Upstream, Wire};
-use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider};
+use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider, Stop};
 use conclave_shared::model::ModelId;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -442,6 +442,29 @@ async fn a_stream_that_is_cut_inside_of_a_call_is_asked_for_again_and_its_call_r
         let (_, answer) = rig.ask(&mut open, name).await;
         let fault = answer.fault.expect("it does not go on for ever");
         assert_eq!(fault.remedy, Remedy::OtherProvider, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_with_calls_that_a_filter_stopped_can_be_asked_for_again() {
+    for name in FORMATS {
+        let rig = rig().await;
+        rig.provider.set("security", 1, reading().with_stop(Stop::Refusal));
+        for turn in 2..5 {
+            rig.provider
+                .set("security", turn, Answer::text("<findings></findings>"));
+        }
+        let mut open = rig.open(&[name]).await;
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert_eq!(answer.fault.expect("a fault").name, "ContentFilterError", "{name}");
+        assert_eq!(answer.reads, [], "{name}: nothing was run");
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert_eq!(
+            (answer.text.as_str(), answer.fault),
+            ("<findings></findings>", None),
+            "{name}"
+        );
+        assert_eq!(rig.provider.violations(), [], "{name}");
     }
 }
 
