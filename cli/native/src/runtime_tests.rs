@@ -469,6 +469,21 @@ async fn an_answer_with_calls_that_a_filter_stopped_can_be_asked_for_again() {
 }
 
 #[tokio::test]
+async fn an_answer_of_white_space_that_reached_its_limit_can_be_asked_for_again() {
+    let rig = rig().await;
+    // What is left of a text and a call that was cut off.
+    rig.provider
+        .set("security", 1, Answer::text("\n\n").with_stop(Stop::MaxTokens));
+    rig.provider.set("security", 2, Answer::text("<findings></findings>"));
+    let mut open = rig.open(&[ANTHROPIC]).await;
+    let (events, _) = rig.ask(&mut open, ANTHROPIC).await;
+    assert_eq!(events, steps(&["length"]));
+    let (_, answer) = rig.ask(&mut open, ANTHROPIC).await;
+    assert_eq!((answer.text.as_str(), answer.fault), ("<findings></findings>", None));
+    assert_eq!(rig.provider.violations(), []);
+}
+
+#[tokio::test]
 async fn an_event_that_cannot_be_parsed_breaks_the_answer_and_is_not_left_out() {
     let rig = rig().await;
     rig.provider.set(
