@@ -121,6 +121,11 @@ impl Answer {
         self.entry.model()
     }
 
+    /// The model that the runtime asked for.
+    pub(crate) fn asked(&self) -> &ModelId {
+        self.entry.asked()
+    }
+
     pub(crate) fn request(&self) -> &InFlightRequest {
         &self.request
     }
