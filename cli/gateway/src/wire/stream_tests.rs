@@ -372,6 +372,16 @@ fn a_completed_response_that_calls_itself_or_its_message_incomplete_is_not_whole
             Event::Unusual,
         ),
         (vec!["in_progress"], completed(""), Event::Unusual),
+        (
+            vec!["completed"],
+            completed("\"incomplete_details\":{\"reason\":\"max_output_tokens\"},"),
+            Event::Unusual,
+        ),
+        (
+            vec!["completed"],
+            completed("\"incomplete_details\":{\"reason\":null},"),
+            Event::Terminal,
+        ),
         (vec!["incomplete", "completed"], completed(""), Event::Terminal),
     ] {
         let mut reader = Wire::OpenAiResponses.reader();
