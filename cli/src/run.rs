@@ -33,7 +33,7 @@ use conclave_shared::{
     config::{Limits, seconds},
     telemetry::{EventBody, RunStage},
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use self::{
     directory::{RunDirectory, prepare_reports},
@@ -136,6 +136,8 @@ impl Run<'_> {
             report,
             ..
         } = self;
+        // The limit of the run is known only when all settings are; what comes before is a part of it.
+        let began = Instant::now();
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
         let (starting, prepared) = match Box::pin(self.ready(source, components)).await {
@@ -159,7 +161,7 @@ impl Run<'_> {
 
         self.display.expect(&prepared.plan.reviewers());
         let run_limit = watch::Sender::new(seconds(limits.run_seconds));
-        context.signals.end_within(run_limit.subscribe());
+        context.signals.end_within(began, run_limit.subscribe());
         if let Some(forge) = &prepared.job.forge {
             forge.limit_requests(seconds(limits.forge_seconds));
         }

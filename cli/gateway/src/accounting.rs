@@ -316,6 +316,11 @@ impl UsageEntry {
         &self.call.model
     }
 
+    /// The model that was asked for.
+    pub(crate) fn asked(&self) -> &ModelId {
+        &self.call.asked
+    }
+
     /// Sets what the call has used in all so far, if that was reported.
     pub(crate) fn set(&mut self, usage: Option<TokenUsage>, counted: Counted, answer_bytes: u64, unknown_events: u64) {
         self.answer_began = true;

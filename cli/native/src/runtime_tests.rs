@@ -8,7 +8,7 @@ use conclave_engine::{
     ports::{FileRead, Remedy, ToolError, UsageLedger},
 };
 use conclave_gateway::{GatewayConfig, Upstream, Wire};
-use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider};
+use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider, Stop};
 use conclave_shared::model::ModelId;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -443,6 +443,44 @@ async fn a_stream_that_is_cut_inside_of_a_call_is_asked_for_again_and_its_call_r
         let fault = answer.fault.expect("it does not go on for ever");
         assert_eq!(fault.remedy, Remedy::OtherProvider, "{name}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_with_calls_that_a_filter_stopped_can_be_asked_for_again() {
+    for name in FORMATS {
+        let rig = rig().await;
+        rig.provider.set("security", 1, reading().with_stop(Stop::Refusal));
+        for turn in 2..5 {
+            rig.provider
+                .set("security", turn, Answer::text("<findings></findings>"));
+        }
+        let mut open = rig.open(&[name]).await;
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert_eq!(answer.fault.expect("a fault").name, "ContentFilterError", "{name}");
+        assert_eq!(answer.reads, [], "{name}: nothing was run");
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert_eq!(
+            (answer.text.as_str(), answer.fault),
+            ("<findings></findings>", None),
+            "{name}"
+        );
+        assert_eq!(rig.provider.violations(), [], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_white_space_that_reached_its_limit_can_be_asked_for_again() {
+    let rig = rig().await;
+    // What is left of a text and a call that was cut off.
+    rig.provider
+        .set("security", 1, Answer::text("\n\n").with_stop(Stop::MaxTokens));
+    rig.provider.set("security", 2, Answer::text("<findings></findings>"));
+    let mut open = rig.open(&[ANTHROPIC]).await;
+    let (events, _) = rig.ask(&mut open, ANTHROPIC).await;
+    assert_eq!(events, steps(&["length"]));
+    let (_, answer) = rig.ask(&mut open, ANTHROPIC).await;
+    assert_eq!((answer.text.as_str(), answer.fault), ("<findings></findings>", None));
+    assert_eq!(rig.provider.violations(), []);
 }
 
 #[tokio::test]

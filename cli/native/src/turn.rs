@@ -152,6 +152,11 @@ impl Turn {
             }
         }
         let (mut blocks, finish) = assembler.finish();
+        if finish != Finish::ToolCalls {
+            // What a filter stopped may hold whole calls. They are not run, and no provider takes a history with a call that has
+            // no result.
+            blocks.retain(|block| !matches!(block, Block::Call(_)));
+        }
         tell_apart(&mut blocks);
         Ok(Some(Answer {
             id,

@@ -99,9 +99,9 @@ impl Signals {
         });
     }
 
-    /// Ends the run in good order this long after now; the time can be changed while it runs.
-    pub(crate) fn end_within(&self, mut limit: watch::Receiver<Duration>) {
-        let (stopping, began) = (Arc::clone(&self.stopping), Instant::now());
+    /// Ends the run in good order this long after its beginning; the time can be changed while it runs.
+    pub(crate) fn end_within(&self, began: Instant, mut limit: watch::Receiver<Duration>) {
+        let stopping = Arc::clone(&self.stopping);
         self.spawn(async move {
             loop {
                 let until = began + *limit.borrow_and_update();
@@ -218,13 +218,24 @@ mod tests {
         for (changed, expected) in [(600, 600), (30, 40)] {
             let signals = Signals::default();
             let limit = watch::Sender::new(Duration::from_mins(1));
-            signals.end_within(limit.subscribe());
             let started = Instant::now();
+            signals.end_within(started, limit.subscribe());
             tokio::time::sleep(Duration::from_secs(40)).await;
             limit.send_replace(Duration::from_secs(changed));
             drop(limit);
             assert_eq!(signals.arrived().await, Exit::OutOfTime);
             assert_eq!(started.elapsed().as_secs(), expected);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_came_before_the_limit_was_known_counts_for_it() {
+        let signals = Signals::default();
+        let began = Instant::now();
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let limit = watch::Sender::new(Duration::from_mins(1));
+        signals.end_within(began, limit.subscribe());
+        assert_eq!(signals.arrived().await, Exit::OutOfTime);
+        assert_eq!(began.elapsed().as_secs(), 60);
     }
 }

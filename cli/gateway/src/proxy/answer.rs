@@ -84,6 +84,8 @@ pub(crate) struct Answer {
     request: Arc<InFlightRequest>,
     recording: Option<CallRecording>,
     quiet: Quiet,
+    /// A piece of it could not be read.
+    has_lost: bool,
     /// It came to its end, or its text is kept.
     settled: bool,
 }
@@ -105,6 +107,7 @@ impl Answer {
             request,
             recording,
             quiet: Quiet::default(),
+            has_lost: false,
             settled: false,
         }
     }
@@ -116,6 +119,11 @@ impl Answer {
     /// The model that answers.
     pub(crate) fn model(&self) -> &ModelId {
         self.entry.model()
+    }
+
+    /// The model that the runtime asked for.
+    pub(crate) fn asked(&self) -> &ModelId {
+        self.entry.asked()
     }
 
     pub(crate) fn request(&self) -> &InFlightRequest {
@@ -202,7 +210,10 @@ impl Answer {
             let failed = match self.parser.next_frame() {
                 Ok(Some(frame)) => self.read(frame, &mut piece, &mut bytes),
                 Ok(None) => break,
-                Err(_) => Some(ProviderFault::Garbage.into()),
+                Err(_) => {
+                    self.has_lost = true;
+                    Some(ProviderFault::Garbage.into())
+                }
             };
             if let Some(class) = failed {
                 return self.over(bytes, piece, class);
@@ -227,6 +238,8 @@ impl Answer {
         };
         let mended = mended(&data);
         let event = self.reader.read(mended.as_deref().unwrap_or(&data));
+        let is_garbage = event == Event::Failed(ProviderFault::Garbage.into());
+        self.has_lost |= is_garbage && is_whole_event(&data);
         drop(data);
         match event {
             // What a broken stream says last is not for the runtime.
@@ -262,13 +275,15 @@ impl Answer {
         piece
     }
 
-    /// The stream ended before its terminal event. If nothing of the answer is lost by it, its end is put on.
+    /// The stream ended before its terminal event. If nothing of the answer is lost by it, its end is put on; a whole event that could
+    /// not be read is a loss, whatever stands before it, and an error page or half an event is the place where it broke off.
     fn over(&mut self, mut bytes: BytesMut, mut piece: Piece, class: FailureClass) -> Piece {
         self.body = None;
         if let Some(recording) = &mut self.recording {
             recording.ended(Some(class));
         }
-        let healed = class.is_provider_fault().then(|| self.reader.healed_end()).flatten();
+        let may_heal = class.is_provider_fault() && !self.has_lost;
+        let healed = may_heal.then(|| self.reader.healed_end()).flatten();
         piece.end = Some(if let Some(missing) = healed {
             bytes.extend_from_slice(missing.as_bytes());
             self.settled = true;
@@ -318,6 +333,11 @@ impl Drop for Answer {
         self.keep();
         self.book();
     }
+}
+
+/// Returns whether data is an event of some kind, and not what a broken connection leaves.
+fn is_whole_event(data: &[u8]) -> bool {
+    data.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok()
 }
 
 /// Adds a frame with this data.

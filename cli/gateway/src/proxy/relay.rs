@@ -7,7 +7,8 @@ use axum::{
     http::{HeaderValue, Response, header},
 };
 use bytes::Bytes;
-use conclave_resilience::classify::FailureClass;
+use conclave_resilience::{classify::FailureClass, fallback::fallbacks};
+use conclave_shared::model::ModelId;
 use futures_util::stream;
 
 use super::{
@@ -15,7 +16,11 @@ use super::{
     attempt::Opened,
     core::Core,
 };
-use crate::{errors::Rejection, event::GatewayEvent};
+use crate::{
+    clock::now,
+    errors::Rejection,
+    event::{FallbackReason, GatewayEvent},
+};
 
 /// The end of an answer that came without its terminal event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +134,11 @@ impl Relay {
             model: model.clone(),
             reason: class,
         });
-        if self.answer.request().cut(class) <= self.core.limits().cuts {
+        let (cuts, most) = (self.answer.request().cut(class), self.core.limits().cuts);
+        if cuts == most && class.is_provider_fault() {
+            self.fall_back(&model, class);
+        }
+        if cuts <= most {
             return Err(AnswerCut::Dropped);
         }
         // Without another model to ask, what there is of a text is worth more than an error.
@@ -148,5 +157,24 @@ impl Relay {
             reason,
         });
         Err(AnswerCut::Final(reason))
+    }
+
+    /// Leaves the last attempt to the next model of the same provider, if there is one: what breaks off again and again may do so
+    /// for ever, and the runtime that asks again does not know of other models.
+    fn fall_back(&self, model: &ModelId, class: FailureClass) {
+        let (core, session) = (&self.core, &self.answer.request().session);
+        let chain = session.models();
+        let mut later = fallbacks(&chain, model, ModelId::provider);
+        let Some(next) = later.find(|next| !core.circuits.breakers().refuses(next, now())) else {
+            return;
+        };
+        session.keep_fallback(self.answer.asked(), next, core.limits().keep_fallback);
+        core.events.record(GatewayEvent::FallbackUsed {
+            session: session.id.clone(),
+            reviewer: session.reviewer(),
+            from: model.clone(),
+            to: next.clone(),
+            reason: FallbackReason::Failed(class),
+        });
     }
 }

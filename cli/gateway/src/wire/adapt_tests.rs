@@ -378,6 +378,26 @@ fn chat_completions_has_one_word_for_the_effort() {
 }
 
 #[test]
+fn a_model_that_thinks_only_when_it_is_asked_to_is_told_nothing_where_it_need_not_think() {
+    let target = model("compatible/claude");
+    let budget: CapabilityOverrides = serde_json::from_value(json!({"thinking": {"by": "budget"}})).expect("valid");
+    let capabilities = CapabilityList::new(&[("compatible/claude".to_owned(), budget)].into()).of(&target);
+    let signatures = Signatures::default();
+    for wire in Wire::ALL {
+        let adaptation = Adaptation {
+            wire,
+            asked: &target,
+            target: &target,
+            capabilities,
+            effort: Some(Effort::None),
+            signatures: &signatures,
+        };
+        let body = Bytes::from_static(b"{\"model\":\"claude\"}");
+        assert_eq!(adaptation.apply(&body), body, "{wire:?}");
+    }
+}
+
+#[test]
 fn signed_reasoning_items_of_another_model_go() {
     let signatures = Signatures::default();
     signatures.add(&["by-a".to_owned()], &model("openai/gpt-6-sol"));

@@ -24,6 +24,8 @@ const GARBAGE: Event = Event::Failed(conclave_resilience::classify::FailureClass
 pub(super) struct Reader {
     seen: Seen,
     stopped: bool,
+    /// The reason of the stop, as the runtime was told it.
+    told: Option<String>,
     /// The block that was started and is not stopped.
     open: Option<Open>,
     calls: u32,
@@ -339,16 +341,21 @@ impl Reader {
         self.seen.stray_calls.extend(self.stray.take());
         let told = match reason {
             Value::Null => None,
-            Value::String(word) => match stop_reason(word) {
+            Value::String(word) => Some(match stop_reason(word) {
                 // A stop for calls without a whole one: what the model was about to do is missing.
-                StopReason::Known if word == "tool_use" && self.calls == 0 => Some("max_tokens"),
-                StopReason::Known => None,
-                StopReason::Ended => Some("end_turn"),
-                StopReason::NotWhole => Some("max_tokens"),
-            },
+                StopReason::Known if word == "tool_use" && self.calls == 0 => "max_tokens",
+                StopReason::Known => word.as_str(),
+                StopReason::Ended => "end_turn",
+                StopReason::NotWhole => "max_tokens",
+            }),
             _ => Some("max_tokens"),
         };
-        if let Some(told) = told {
+        // Runtimes take the last event's word, also where it has none: some endpoints tell the counts in an event of their own
+        // behind the reason. That an answer is not whole is not taken back.
+        let known = self.told.as_deref();
+        let known = known.filter(|known| told.is_none() || ["max_tokens", "refusal"].contains(known));
+        self.told = known.or(told).map(str::to_owned);
+        if let Some(told) = self.told.as_deref().filter(|told| *reason != **told) {
             event["delta"]["stop_reason"] = json!(told);
             is_changed = true;
         }

@@ -21,6 +21,8 @@ use super::{
 pub(super) struct Reader {
     seen: Seen,
     stopped: bool,
+    /// The reason for which the answer is not whole, as the runtime was told it.
+    not_whole: Option<&'static str>,
     /// The tool calls by their index.
     calls: BTreeMap<u64, Arguments>,
     /// The ids of the latest calls by their index.
@@ -34,6 +36,9 @@ pub(super) struct Reader {
     /// The frame that goes in the place of the last one.
     rewritten: Option<String>,
 }
+
+/// The reasons of a stop of an answer that is not whole.
+const NOT_WHOLE: [&str; 2] = ["length", "content_filter"];
 
 /// A piece of an answer that cannot be read.
 struct Unreadable;
@@ -166,7 +171,11 @@ impl StreamReader for Reader {
             self.seen
                 .stray_calls
                 .extend(std::mem::take(&mut self.stray).into_values());
-            is_changed |= self.told(reason).is_some();
+            let told = self.told(reason);
+            is_changed |= told.is_some();
+            let word = told.or_else(|| serde_json::from_str(reason.get()).ok());
+            let word = word.and_then(|word| NOT_WHOLE.into_iter().find(|known| *known == word));
+            self.not_whole = self.not_whole.or(word);
         }
         if is_changed {
             self.rewritten = Some(self.reworded(data));
@@ -206,6 +215,11 @@ impl Reader {
     /// The reason of the stop to tell the runtime, if it is not the provider's own.
     fn told(&self, reason: &RawValue) -> Option<&'static str> {
         let word = serde_json::from_str::<&str>(reason.get()).unwrap_or_default();
+        // Runtimes take the last reason, and some endpoints end every answer with one of their own. That it is not whole is not
+        // taken back.
+        if let Some(known) = self.not_whole {
+            return (word != known).then_some(known);
+        }
         match stop_reason(reason) {
             // A stop for calls without any: what the model was about to do is missing.
             StopReason::Known if matches!(word, "tool_calls" | "function_call") && self.calls.is_empty() => {

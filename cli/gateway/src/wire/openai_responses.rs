@@ -305,8 +305,9 @@ impl Reader {
             return GARBAGE;
         }
         let status = &response["status"];
+        let lacks = response["incomplete_details"]["reason"].is_string();
         // The event says one thing and what is in it another one: the answer is whole where nothing denies it.
-        if self.message_is_incomplete || !(status.is_null() || status == "completed") {
+        if self.message_is_incomplete || lacks || !(status.is_null() || status == "completed") {
             self.stop(Stopped::Incomplete, response);
             return Event::Unusual;
         }

@@ -293,6 +293,38 @@ fn an_answer_that_does_not_say_that_it_is_whole_ends_as_one_at_its_limit() {
     }
 }
 
+#[test]
+fn a_later_event_does_not_make_an_answer_whole_that_is_not() {
+    let anthropic = |delta: &str| format!(r#"{{"type":"message_delta",{delta}"usage":{{"output_tokens":9}}}}"#);
+    for (wire, first, later, told) in [
+        (Wire::Anthropic, "max_tokens", "null", "max_tokens"),
+        (Wire::Anthropic, "max_tokens", "", "max_tokens"),
+        (Wire::Anthropic, "max_tokens", "\"end_turn\"", "max_tokens"),
+        (Wire::Anthropic, "pause_turn", "\"end_turn\"", "max_tokens"),
+        (Wire::Anthropic, "refusal", "null", "refusal"),
+        (Wire::Anthropic, "end_turn", "", "end_turn"),
+        (Wire::OpenAiChat, "length", "\"stop\"", "length"),
+        (Wire::OpenAiChat, "pause", "\"stop\"", "length"),
+        (Wire::OpenAiChat, "content_filter", "\"stop\"", "content_filter"),
+    ] {
+        let frames = match (wire, later) {
+            (Wire::Anthropic, "") => [anthropic_stop(first), anthropic("")],
+            (Wire::Anthropic, later) => {
+                let delta = format!("\"delta\":{{\"stop_reason\":{later}}},");
+                [anthropic_stop(first), anthropic(&delta)]
+            }
+            _ => [chat_stop(&format!("\"{first}\"")), chat_stop(later)],
+        };
+        let mut reader = wire.reader();
+        for frame in &frames {
+            assert_eq!(read(&mut reader, frame), Event::Content, "{frame}");
+        }
+        let rewritten = reader.rewritten().expect("it is said in another way");
+        let expected = format!("reason\":\"{told}\"");
+        assert!(rewritten.contains(&expected), "{first}, then {later}: {rewritten}");
+    }
+}
+
 fn anthropic_stop(reason: &str) -> String {
     format!(
         r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","note":"kept"}},"usage":{{"output_tokens":9}}}}"#
@@ -340,6 +372,16 @@ fn a_completed_response_that_calls_itself_or_its_message_incomplete_is_not_whole
             Event::Unusual,
         ),
         (vec!["in_progress"], completed(""), Event::Unusual),
+        (
+            vec!["completed"],
+            completed("\"incomplete_details\":{\"reason\":\"max_output_tokens\"},"),
+            Event::Unusual,
+        ),
+        (
+            vec!["completed"],
+            completed("\"incomplete_details\":{\"reason\":null},"),
+            Event::Terminal,
+        ),
         (vec!["incomplete", "completed"], completed(""), Event::Terminal),
     ] {
         let mut reader = Wire::OpenAiResponses.reader();

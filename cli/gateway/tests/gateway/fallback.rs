@@ -173,3 +173,23 @@ async fn a_cut_before_the_first_content_fails_back_too() {
         "its prompts were read and cost money"
     );
 }
+
+#[tokio::test]
+async fn a_model_whose_answers_keep_breaking_off_leaves_the_last_attempt_to_the_next_one() {
+    let rig = rig().await;
+    rig.provider.inject(Fault::cut().model(NEW));
+    for _ in 0..2 {
+        assert!(rig.ask(OPUS_NEW, "x").await.broken);
+    }
+    let outcome = rig.ask(OPUS_NEW, "x").await;
+    assert!(outcome.is_whole(), "{outcome:?}");
+    assert_eq!(rig.asked(), [NEW, NEW, OLD]);
+    let told = GatewayEvent::FallbackUsed {
+        session: session("ses_a"),
+        reviewer: "security".to_owned(),
+        from: model(OPUS_NEW),
+        to: model(OPUS_OLD),
+        reason: FallbackReason::Failed(FailureClass::Retryable(ProviderFault::CutStream)),
+    };
+    assert!(rig.gateway.events().contains(&told), "{:?}", rig.gateway.events());
+}

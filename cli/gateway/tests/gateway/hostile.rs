@@ -226,6 +226,35 @@ async fn huge_headers_of_a_client_are_refused_and_the_next_call_goes_on() {
 }
 
 #[tokio::test]
+async fn words_behind_a_whole_call_that_cannot_be_read_are_asked_for_again() {
+    const CALL: &str = "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\n\
+        data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"read\",\"input\":{}}}\n\n\
+        data: {\"type\":\"content_block_stop\",\"index\":0}\n\n";
+    let after_call = |last: &'static str| async move {
+        let raw = Raw::start(move |number| {
+            if number == 0 {
+                streaming(stream::iter([CALL, last].map(Bytes::from)))
+            } else {
+                in_pieces(WHOLE, 64)
+            }
+        })
+        .await;
+        let gateway = gateway(&raw.url).await;
+        ask(&gateway, "x").await
+    };
+    for lost in [
+        "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"rich_text\",\"spans\":[\"a finding\"]}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":[7]}}\n\n",
+    ] {
+        let outcome = after_call(lost).await;
+        // Whether the gateway or the runtime asks again depends on how the pieces arrive.
+        assert!(outcome.broken || outcome.body.contains("näive"), "{lost}: {outcome:?}");
+    }
+    let outcome = after_call("data: <html>\n\n").await;
+    assert!(outcome.is_whole() && outcome.body.contains("tool_use"), "{outcome:?}");
+}
+
+#[tokio::test]
 async fn unknown_events_pass_and_are_counted() {
     let (start, end) = halves();
     let raw = Raw::start(move |_| {

@@ -49,7 +49,11 @@ pub(super) fn body(request: &Request<'_>) -> Value {
             }
             Side::Model(blocks) => {
                 let provider = request.model.provider();
-                let content: Vec<Value> = blocks.iter().filter_map(|block| written(block, provider)).collect();
+                let mut content: Vec<Value> = blocks.iter().filter_map(|block| written(block, provider)).collect();
+                if content.is_empty() {
+                    // A message has to say something, and white space and the thoughts of others are not sent.
+                    content.push(json!({"type": "text", "text": "…"}));
+                }
                 json!({"role": "assistant", "content": content})
             }
         };

@@ -1,7 +1,7 @@
 //! The parameters of Chat Completions.
 
 use conclave_shared::{
-    effort::{Level, ThinkingRequest},
+    effort::{Level, ThinkingOff, ThinkingRequest},
     model::ModelId,
 };
 
@@ -13,6 +13,8 @@ pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
         ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
             fields.set("reasoning_effort", level.as_str());
         }
+        // It thinks only when it is asked to, and may not know the parameter.
+        ThinkingRequest::Off(ThinkingOff::Unsent) => fields.remove("reasoning_effort"),
         ThinkingRequest::Off(_) => fields.set("reasoning_effort", Level::None.as_str()),
         ThinkingRequest::Untold if parameters.renames => fields.remove("reasoning_effort"),
         // A budget of tokens has no name here.

@@ -1,6 +1,6 @@
 //! The parameters of `OpenAI`'s Responses, which differ by family of models.
 
-use conclave_shared::effort::{Level, ThinkingRequest};
+use conclave_shared::effort::{Level, ThinkingOff, ThinkingRequest};
 use serde_json::{Value, json};
 
 use super::{Fields, Parameters};
@@ -37,6 +37,8 @@ fn family(model: &str) -> Family {
 /// Writes the parameters for the model.
 pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
     match parameters.request {
+        // It thinks only when it is asked to, and may not know the parameter.
+        ThinkingRequest::Off(ThinkingOff::Unsent) => fields.remove("reasoning"),
         ThinkingRequest::Effort(Level::None) | ThinkingRequest::Off(_) => {
             fields.set("reasoning", json!({"effort": Level::None.as_str()}));
         }
