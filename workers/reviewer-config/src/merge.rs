@@ -129,7 +129,13 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
                 Ok(switch) => {
                     config.providers.insert(provider, switch);
                 }
-                Err(reason) => warnings.push(texts::ignored_switch(&key, &reason)),
+                Err(reason) => {
+                    warnings.push(texts::ignored_switch(&key, &reason));
+                    // A slip of the hand switches on nothing that was put off through the API.
+                    if let Some(switch) = snapshot.state.switches.get(&provider) {
+                        config.providers.insert(provider, switch.clone());
+                    }
+                }
             },
             InForce::Nothing => {}
         }

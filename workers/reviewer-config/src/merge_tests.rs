@@ -81,6 +81,31 @@ fn a_document_from_the_future_is_not_guessed_at() {
     );
 }
 
+#[test]
+fn a_slip_of_the_hand_switches_nothing_on_that_was_put_off_through_the_api() {
+    let off = ProviderSwitch {
+        enabled: false,
+        reason: Some("incident 7".to_owned()),
+    };
+    let snapshot = Snapshot {
+        revision: 4,
+        state: State {
+            document: None,
+            switches: BTreeMap::from([("anthropic".to_owned(), off.clone())]),
+        },
+        writes: BTreeMap::from([("provider/anthropic".to_owned(), written(KV_DELAY_MS, None, true))]),
+    };
+    let typed = |text: &str| merge(&snapshot, &stored(None, &[("provider/anthropic", text)]), NOW);
+    let slipped = typed(r#"{"enabled":fasle}"#);
+    assert_eq!(slipped.config.providers.get("anthropic"), Some(&off));
+    assert!(
+        slipped.warnings[0].contains("the switch is ignored"),
+        "{:?}",
+        slipped.warnings
+    );
+    assert!(typed(r#"{"enabled":true}"#).config.providers["anthropic"].enabled);
+}
+
 /// After a write through the API, `age_ms` ago, that replaced the text `replaced`.
 fn written(age_ms: i64, replaced: Option<&str>, synced: bool) -> KeyWrite {
     KeyWrite {
