@@ -63,6 +63,8 @@ fn in_force<'a>(write: Option<&KeyWrite>, kv: Option<&'a KvValue>, now_ms: i64) 
     // KV may still show what was there before the write.
     let settling = !write.synced || now_ms - write.at_ms < KV_DELAY_MS;
     match kv {
+        // What is known of the ledger is older, because it could not be asked since.
+        Some(value) if !settling && value.revision > Some(write.revision) => InForce::Kv(&value.text),
         Some(KvValue { revision: Some(_), .. }) => InForce::Api,
         Some(value) if settling && write.replaced.as_ref() == Some(&value.text) => InForce::Api,
         Some(value) => InForce::Kv(&value.text),

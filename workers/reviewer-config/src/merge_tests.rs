@@ -122,6 +122,10 @@ fn the_later_of_two_values_is_in_force() {
         text: "old".into(),
         revision: Some(3),
     };
+    let later = KvValue {
+        text: "later".into(),
+        revision: Some(5),
+    };
     let hand = by_hand("by hand");
     let fresh = 1_000;
     let settled = KV_DELAY_MS;
@@ -135,6 +139,24 @@ fn the_later_of_two_values_is_in_force() {
             "KV is behind",
         ),
         (Some(written(fresh, None, true)), None, InForce::Api, "KV is behind"),
+        (
+            Some(written(settled, None, true)),
+            Some(&from_api),
+            InForce::Api,
+            "the ledger knows better",
+        ),
+        (
+            Some(written(settled, None, true)),
+            Some(&later),
+            InForce::Kv("later"),
+            "written through the API since the ledger could be asked last",
+        ),
+        (
+            Some(written(fresh, None, true)),
+            Some(&later),
+            InForce::Api,
+            "of a ledger before this one, until KV follows",
+        ),
         (
             Some(written(settled, None, false)),
             None,
