@@ -271,3 +271,33 @@ fn switches_beyond_those_that_are_read_of_kv_stay_as_they_were_written() {
     assert!(snapshot(true).warnings[0].contains("written through the API do"));
     assert!(snapshot(false).config.providers.is_empty(), "it was deleted by hand");
 }
+
+#[test]
+fn a_rollback_brings_back_what_was_deleted_by_hand() {
+    let off = ProviderSwitch {
+        enabled: false,
+        reason: None,
+    };
+    let key = "provider/anthropic";
+    let snapshot = |age_ms: i64| Snapshot {
+        revision: 4,
+        state: State {
+            document: Some(json!({"schema_version": 1})),
+            switches: BTreeMap::from([("anthropic".to_owned(), off.clone())]),
+        },
+        writes: BTreeMap::from([
+            (DOCUMENT.to_owned(), written(age_ms, None, true)),
+            (key.to_owned(), written(age_ms, None, true)),
+        ]),
+    };
+    let deleted = |age_ms: i64, stored: &Stored| deleted_by_hand(&snapshot(age_ms), stored, NOW);
+    assert_eq!(deleted(KV_DELAY_MS, &Stored::default()), [DOCUMENT, key]);
+    assert_eq!(deleted(1_000, &Stored::default()), [""; 0], "KV may be behind");
+    let document = stored(Some(r#"{"schema_version":1}"#), &[]);
+    assert_eq!(deleted(KV_DELAY_MS, &document), [key]);
+    let many = Stored {
+        more_switches: true,
+        ..document
+    };
+    assert_eq!(deleted(KV_DELAY_MS, &many), [""; 0], "it may be among those that were not read");
+}
