@@ -69,6 +69,7 @@ impl Session<'_> {
     pub(super) async fn roll_back(&self, arguments: &RollbackArguments) -> Result<Exit, Failure> {
         let reason = needed(&arguments.change)?;
         let admin = self.admin()?;
+        // First: a change that comes after this is refused in the end, whichever of the answers below has it already.
         let newest = admin.history(1, None).await?.first().map_or(0, |newest| newest.revision);
         let (stored, target) = tokio::try_join!(admin.document(), admin.revision(arguments.revision))?;
         let recorded = match newest {
@@ -99,7 +100,7 @@ impl Session<'_> {
         if is_unusable {
             self.keep(&stored)?;
         }
-        let revision = admin.roll_back(arguments.revision, reason).await?;
+        let revision = admin.roll_back(arguments.revision, newest, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
         for (what, names) in [("on again", &switched_on), ("off", &switched_off)] {
             if !names.is_empty() {
