@@ -270,8 +270,8 @@ fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, 
     }
 }
 
-/// The switches of a revision with what was written to KV by hand since then, and without what was deleted there; by what is in force,
-/// where names are spelled as they count.
+/// The switches of a revision with what was written to KV by hand since then, and without what was deleted there. What is in force tells
+/// that; there, names are spelled as they count.
 fn with_by_hand(
     recorded: &BTreeMap<String, ProviderSwitch>,
     document: &Value,

@@ -45,8 +45,8 @@ pub(crate) fn rows<T: DeserializeOwned>(results: &mut impl Iterator<Item = D1Res
     }
 }
 
-/// The rows of a result. A sum beyond [`LARGEST`] is read as that: each event has its limits, and what one client adds up to must not take
-/// the figures of all others along.
+/// The rows of a result. A sum beyond [`LARGEST`] is read as that: each event has its limits, and what one client adds up to must not
+/// take the figures of all others along.
 pub(crate) fn read<T: DeserializeOwned>(result: &D1Result) -> worker::Result<Vec<T>> {
     if let Ok(rows) = result.results() {
         return Ok(rows);
