@@ -511,6 +511,46 @@ async fn a_stored_document_that_cannot_be_used_is_shown_mended_and_kept() {
 }
 
 #[tokio::test]
+async fn going_back_sees_a_switch_that_was_typed_into_kv() {
+    let (mut workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
+    let at = place.path();
+    run(&workers, at, &["provider", "on", "openai"]).await.expect_code(0);
+    let back = ["rollback", "1", "--reason", "incident 7 is over"];
+    let nothing = run(&workers, at, &back).await.expect_code(0);
+    assert!(
+        nothing.stdout.contains("There is nothing to change."),
+        "{}",
+        nothing.stdout
+    );
+    workers
+        .command(r#"kv put provider/anthropic {"enabled":false,"reason":"by hand"}"#)
+        .await;
+    let start = std::time::Instant::now();
+    loop {
+        let shown = json_of(&run(&workers, at, &["show", "--json"]).await.expect_code(0));
+        if shown["config"]["providers"]["anthropic"]["enabled"] == false {
+            break;
+        }
+        assert!(start.elapsed() < std::time::Duration::from_mins(1), "{shown}");
+    }
+    let asked = run(&workers, at, &back).await.expect_code(2);
+    assert!(
+        asked.stderr.contains("This switches on again: anthropic."),
+        "{}",
+        asked.stderr
+    );
+    let yes: Vec<&str> = back.iter().copied().chain(["--yes"]).collect();
+    let done = run(&workers, at, &yes).await.expect_code(0);
+    assert!(
+        done.stdout.contains("switched on again: anthropic"),
+        "{}",
+        done.stdout
+    );
+    let shown = json_of(&run(&workers, at, &["show", "--json"]).await.expect_code(0));
+    assert_eq!(shown["config"]["providers"]["anthropic"], Value::Null);
+}
+
+#[tokio::test]
 async fn each_wrong_token_has_its_own_message_and_hidden_characters_their_place() {
     let (workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
     let at = place.path();

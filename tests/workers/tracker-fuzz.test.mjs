@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { client } from '../support/dashboard.mjs';
 import {
   breakGlass,
   circuit,
@@ -12,6 +13,7 @@ import {
   finding,
   metrics,
   outcome,
+  send,
   session,
   settled,
   started,
@@ -293,6 +295,37 @@ test('made-up names: rollups tell the first ones apart and call the rest `other`
     assert.equal(results.reduce((sum, { findings }) => sum + findings, 0), 1000, 'no finding is lost in it');
     const projects = await tables.prepare(`SELECT count(*) AS n, max(rank) AS last FROM names WHERE kind = 'project'`).first();
     assert.deepEqual(projects, { n: 1000, last: 1000 });
+  } finally {
+    await other.dispose();
+  }
+});
+
+test('figures that no number holds exactly, of one project, leave every page and the metrics of all others readable', { timeout: 120_000 }, async () => {
+  const tokens = 't,bound:b:platform/**';
+  const other = await start('review-tracker', { vars: { INGEST_TOKENS: tokens, METRICS_TOKENS: 'm', DASHBOARD_TOKENS: 'd' } });
+  try {
+    const used = { ...session().usage[0], cost_usd: 0 };
+    await send(other.url, 't', [
+      event(session({ reviewer: 'tests', usage: [{ ...used, tokens: { ...used.tokens, input: 7 } }] }), { project: 'shop/web' }),
+      event(completed(), { project: 'shop/web' }),
+    ]);
+    // Each number is within its limit.
+    const usage = Array.from({ length: 50 }, () => ({ ...used, tokens: { ...used.tokens, input: 1e12 } }));
+    for (let batch = 0; batch < 10; batch += 1) {
+      const events = Array.from({ length: 20 }, () => event(session({ usage }), { project: 'platform/a' }));
+      await send(other.url, 'b', events);
+    }
+    const tables = await other.mf.getD1Database('DB');
+    await tables.prepare('UPDATE daily_runs SET input = 10000000000000000').run();
+    const response = await fetch(`${other.url}/metrics`, { headers: { authorization: 'Bearer m' } });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    const sample = (agent) => `conclave_tokens_total{model="anthropic/claude-sonnet-5",agent="${agent}",kind="input"}`;
+    assert.ok(text.includes(`${sample('tests')} 7\n`));
+    assert.ok(text.includes(`${sample('security')} ${Number.MAX_SAFE_INTEGER}\n`));
+    const site = client(other.url);
+    const cookie = await site.logIn('d');
+    for (const path of ['/', '/findings', '/models', '/runs', '/health']) await site.text(path, cookie);
   } finally {
     await other.dispose();
   }

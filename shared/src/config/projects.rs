@@ -24,11 +24,11 @@ impl ProjectRules {
         }
     }
 
-    /// The entries that name a project, by their places.
+    /// The entries that name a project, by their places. The empty path stands for no project, and no entry names it.
     pub fn matching(&self, project: &str) -> Vec<usize> {
         let entries = self.entries.iter().enumerate();
         entries
-            .filter(|(_, (patterns, _))| patterns.is_match(project))
+            .filter(|(_, (patterns, _))| !project.is_empty() && patterns.is_match(project))
             .map(|(index, _)| index)
             .collect()
     }

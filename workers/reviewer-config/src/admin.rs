@@ -159,7 +159,7 @@ pub(crate) async fn rollback(request: &Request, context: &RouteContext<()>) -> O
     let why = reason(request)?;
     let current = current::fresh(env).await?;
     let seen = expected(request, current.snapshot.revision)?;
-    let by_hand = current.by_hand().into_keys().collect();
+    let by_hand = current.of_no_revision();
     write(env, &current, Command::Rollback { to, by_hand }, seen, who, why).await
 }
 

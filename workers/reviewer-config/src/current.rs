@@ -15,7 +15,7 @@ use worker::{Env, Headers, Response, ResponseBuilder, Result, console_error};
 
 use crate::{
     ledger::{self, Ask},
-    merge::{Snapshot, document_in_force, merge},
+    merge::{Snapshot, deleted_by_hand, document_in_force, merge},
     store::{self, Stored},
     texts,
 };
@@ -252,6 +252,12 @@ impl Current {
     /// The document as operators write it, and its text if it was written to KV by hand.
     pub(crate) fn document(&self) -> (Option<serde_json::Value>, Option<&str>) {
         document_in_force(&self.snapshot, &self.stored, self.read_at_ms)
+    }
+
+    /// The keys in KV that are of no revision: written by hand, or deleted.
+    pub(crate) fn of_no_revision(&self) -> Vec<String> {
+        let deleted = deleted_by_hand(&self.snapshot, &self.stored, self.read_at_ms);
+        self.by_hand().into_keys().chain(deleted).collect()
     }
 
     /// The texts in KV that were written by hand, by key.

@@ -63,6 +63,8 @@ fn in_force<'a>(write: Option<&KeyWrite>, kv: Option<&'a KvValue>, now_ms: i64) 
     // KV may still show what was there before the write.
     let settling = !write.synced || now_ms - write.at_ms < KV_DELAY_MS;
     match kv {
+        // What is known of the ledger is older, because it could not be asked since.
+        Some(value) if !settling && value.revision > Some(write.revision) => InForce::Kv(&value.text),
         Some(KvValue { revision: Some(_), .. }) => InForce::Api,
         Some(value) if settling && write.replaced.as_ref() == Some(&value.text) => InForce::Api,
         Some(value) => InForce::Kv(&value.text),
@@ -114,12 +116,7 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
     for key in all {
         let provider = key.strip_prefix(PROVIDER_PREFIX).unwrap_or_default().to_owned();
         let value = stored.switches.get(&key);
-        let write = snapshot.writes.get(&key).cloned().map(|write| KeyWrite {
-            // Beyond what is read of KV it is not known what was deleted there: what was written through the API stands.
-            synced: write.synced && (value.is_some() || !stored.more_switches),
-            ..write
-        });
-        match in_force(write.as_ref(), value, now_ms) {
+        match in_force(switch_write(snapshot, stored, &key).as_ref(), value, now_ms) {
             InForce::Api => {
                 if let Some(switch) = snapshot.state.switches.get(&provider) {
                     config.providers.insert(provider, switch.clone());
@@ -129,7 +126,13 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
                 Ok(switch) => {
                     config.providers.insert(provider, switch);
                 }
-                Err(reason) => warnings.push(texts::ignored_switch(&key, &reason)),
+                Err(reason) => {
+                    warnings.push(texts::ignored_switch(&key, &reason));
+                    // A slip of the hand switches on nothing that was put off through the API.
+                    if let Some(switch) = snapshot.state.switches.get(&provider) {
+                        config.providers.insert(provider, switch.clone());
+                    }
+                }
             },
             InForce::Nothing => {}
         }
@@ -143,6 +146,33 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
         warnings,
         document_fault,
     }
+}
+
+/// The last write of a switch through the API.
+fn switch_write(snapshot: &Snapshot, stored: &Stored, key: &str) -> Option<KeyWrite> {
+    let write = snapshot.writes.get(key).cloned()?;
+    // Beyond what is read of KV it is not known what was deleted there: what was written through the API stands.
+    let is_known = stored.switches.contains_key(key) || !stored.more_switches;
+    Some(KeyWrite {
+        synced: write.synced && is_known,
+        ..write
+    })
+}
+
+/// The keys that were deleted from KV by hand: the ledger's values of them are not in force.
+pub(crate) fn deleted_by_hand(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Vec<String> {
+    let document = snapshot.state.document.iter().map(|_| DOCUMENT.to_owned());
+    let document = document.filter(|key| {
+        let origin = in_force(snapshot.writes.get(key), stored.document.as_ref(), now_ms);
+        origin == InForce::Nothing
+    });
+    let switches = snapshot.state.switches.keys().map(|name| keys::switch(name));
+    let switches = switches.filter(|key| {
+        let write = switch_write(snapshot, stored, key);
+        let origin = in_force(write.as_ref(), stored.switches.get(key), now_ms);
+        origin == InForce::Nothing
+    });
+    document.chain(switches).collect()
 }
 
 fn typed(document: &Value) -> Result<ConfigDocument, String> {

@@ -81,6 +81,31 @@ fn a_document_from_the_future_is_not_guessed_at() {
     );
 }
 
+#[test]
+fn a_slip_of_the_hand_switches_nothing_on_that_was_put_off_through_the_api() {
+    let off = ProviderSwitch {
+        enabled: false,
+        reason: Some("incident 7".to_owned()),
+    };
+    let snapshot = Snapshot {
+        revision: 4,
+        state: State {
+            document: None,
+            switches: BTreeMap::from([("anthropic".to_owned(), off.clone())]),
+        },
+        writes: BTreeMap::from([("provider/anthropic".to_owned(), written(KV_DELAY_MS, None, true))]),
+    };
+    let typed = |text: &str| merge(&snapshot, &stored(None, &[("provider/anthropic", text)]), NOW);
+    let slipped = typed(r#"{"enabled":fasle}"#);
+    assert_eq!(slipped.config.providers.get("anthropic"), Some(&off));
+    assert!(
+        slipped.warnings[0].contains("the switch is ignored"),
+        "{:?}",
+        slipped.warnings
+    );
+    assert!(typed(r#"{"enabled":true}"#).config.providers["anthropic"].enabled);
+}
+
 /// After a write through the API, `age_ms` ago, that replaced the text `replaced`.
 fn written(age_ms: i64, replaced: Option<&str>, synced: bool) -> KeyWrite {
     KeyWrite {
@@ -97,6 +122,10 @@ fn the_later_of_two_values_is_in_force() {
         text: "old".into(),
         revision: Some(3),
     };
+    let later = KvValue {
+        text: "later".into(),
+        revision: Some(5),
+    };
     let hand = by_hand("by hand");
     let fresh = 1_000;
     let settled = KV_DELAY_MS;
@@ -110,6 +139,24 @@ fn the_later_of_two_values_is_in_force() {
             "KV is behind",
         ),
         (Some(written(fresh, None, true)), None, InForce::Api, "KV is behind"),
+        (
+            Some(written(settled, None, true)),
+            Some(&from_api),
+            InForce::Api,
+            "the ledger knows better",
+        ),
+        (
+            Some(written(settled, None, true)),
+            Some(&later),
+            InForce::Kv("later"),
+            "written through the API since the ledger could be asked last",
+        ),
+        (
+            Some(written(fresh, None, true)),
+            Some(&later),
+            InForce::Api,
+            "of a ledger before this one, until KV follows",
+        ),
         (
             Some(written(settled, None, false)),
             None,
@@ -223,4 +270,34 @@ fn switches_beyond_those_that_are_read_of_kv_stay_as_they_were_written() {
     assert!(!snapshot(true).config.providers["zeta"].enabled);
     assert!(snapshot(true).warnings[0].contains("written through the API do"));
     assert!(snapshot(false).config.providers.is_empty(), "it was deleted by hand");
+}
+
+#[test]
+fn a_rollback_brings_back_what_was_deleted_by_hand() {
+    let off = ProviderSwitch {
+        enabled: false,
+        reason: None,
+    };
+    let key = "provider/anthropic";
+    let snapshot = |age_ms: i64| Snapshot {
+        revision: 4,
+        state: State {
+            document: Some(json!({"schema_version": 1})),
+            switches: BTreeMap::from([("anthropic".to_owned(), off.clone())]),
+        },
+        writes: BTreeMap::from([
+            (DOCUMENT.to_owned(), written(age_ms, None, true)),
+            (key.to_owned(), written(age_ms, None, true)),
+        ]),
+    };
+    let deleted = |age_ms: i64, stored: &Stored| deleted_by_hand(&snapshot(age_ms), stored, NOW);
+    assert_eq!(deleted(KV_DELAY_MS, &Stored::default()), [DOCUMENT, key]);
+    assert_eq!(deleted(1_000, &Stored::default()), [""; 0], "KV may be behind");
+    let document = stored(Some(r#"{"schema_version":1}"#), &[]);
+    assert_eq!(deleted(KV_DELAY_MS, &document), [key]);
+    let many = Stored {
+        more_switches: true,
+        ..document
+    };
+    assert_eq!(deleted(KV_DELAY_MS, &many), [""; 0], "it may be among those that were not read");
 }

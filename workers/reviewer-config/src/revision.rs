@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// An earlier state again.
     Rollback {
         to: u64,
-        /// The keys whose values were written to KV by hand: they are of no revision, and have to follow as well.
+        /// The keys that were written to KV, or deleted there, by hand: they are of no revision, and have to follow as well.
         #[serde(default)]
         by_hand: Vec<String>,
     },

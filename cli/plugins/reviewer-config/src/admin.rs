@@ -244,11 +244,11 @@ impl AdminClient {
         self.parse(response).await
     }
 
-    /// Goes back to a revision, which makes a new one.
-    pub async fn roll_back(&self, revision: u64, reason: &str) -> Result<u64, AdminError> {
+    /// Goes back to a revision, which makes a new one, if this revision is still the newest.
+    pub async fn roll_back(&self, revision: u64, newest: u64, reason: &str) -> Result<u64, AdminError> {
         let path = format!("{}/{revision}", routes::ROLLBACK);
-        self.written(self.request(Method::POST, &path, &[("reason", reason)]))
-            .await
+        let request = self.request(Method::POST, &path, &[("reason", reason)]);
+        self.written(request.header(IF_MATCH, format!("\"{newest}\""))).await
     }
 
     fn request(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {

@@ -6,7 +6,7 @@ use axum::{
     Router,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect},
-    routing::get,
+    routing::{get, post},
 };
 
 use super::{fetch::MAX_BYTES, *};
@@ -388,4 +388,27 @@ async fn a_refused_job_is_told_why() {
         "{warning}"
     );
     assert!(!warning.contains("CONCLAVE_CONFIG_TOKEN"), "{warning}");
+}
+
+#[tokio::test]
+async fn going_back_is_refused_if_another_change_came_after_what_was_compared() {
+    let newest = "\"7\"";
+    let answer = move |headers: HeaderMap| async move {
+        let is_seen = headers.get("if-match").is_some_and(|seen| seen == newest);
+        let status = if is_seen {
+            StatusCode::OK
+        } else {
+            StatusCode::PRECONDITION_FAILED
+        };
+        (status, r#"{"revision":8}"#)
+    };
+    let router = Router::new().route(&format!("{}/2", routes::ROLLBACK), post(answer));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let url = url.parse().expect("a URL");
+    let admin = AdminClient::new(url, SecretString::from("t"), &ExtraCertificates::default()).expect("a client");
+    assert_eq!(admin.roll_back(2, 7, "incident").await.ok(), Some(8));
+    let stale = admin.roll_back(2, 6, "incident").await;
+    assert!(matches!(stale, Err(AdminError::Stale)), "{stale:?}");
 }

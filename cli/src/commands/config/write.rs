@@ -69,23 +69,28 @@ impl Session<'_> {
     pub(super) async fn roll_back(&self, arguments: &RollbackArguments) -> Result<Exit, Failure> {
         let reason = needed(&arguments.change)?;
         let admin = self.admin()?;
+        // First: a change that comes after this is refused in the end, whichever of the answers below has it already.
+        let newest = admin.history(1, None).await?.first().map_or(0, |newest| newest.revision);
         let (stored, target) = tokio::try_join!(admin.document(), admin.revision(arguments.revision))?;
-        let now = match admin.history(1, None).await?.first() {
-            Some(newest) => admin.revision(newest.revision).await?.switches,
-            None => BTreeMap::new(),
+        let recorded = match newest {
+            0 => BTreeMap::new(),
+            newest => admin.revision(newest).await?.switches,
         };
+        let in_force = self.effective("").await?.config.providers;
+        let now = with_by_hand(&recorded, &stored.value(), &in_force);
         let whole = |document: &Value, switches: &BTreeMap<String, ProviderSwitch>| json!({ "document": without_revision(document), "switches": switches });
         let is_unusable = self.note_unusable(&stored);
         let before = whole(&stored.value(), &now);
         let after = whole(&target.document.unwrap_or_else(empty_document), &target.switches);
-        if before == after {
+        // What is in force may come from a moment ago: then the newest revision knows better.
+        if before == after && recorded == target.switches {
             return Ok(self.nothing_to_change(&arguments.change));
         }
         if !arguments.change.shown.json {
             self.print_diff(&before, &after);
         }
         // Its own question: who goes back for the sake of a document need not know that a provider was switched off since.
-        let switched_on = on_again(&whole(&stored.value(), &self.switched_off(now).await?), &after);
+        let switched_on = on_again(&whole(&stored.value(), &with_switched_off(recorded, in_force)), &after);
         let switched_off = on_again(&after, &before);
         for question in rollback_questions(&switched_on, &switched_off, &left_without(&before, &after)) {
             self.confirm(&question, &arguments.change)?;
@@ -95,7 +100,7 @@ impl Session<'_> {
         if is_unusable {
             self.keep(&stored)?;
         }
-        let revision = admin.roll_back(arguments.revision, reason).await?;
+        let revision = admin.roll_back(arguments.revision, newest, reason).await?;
         let mut text = format!("It is as in revision {} again", arguments.revision);
         for (what, names) in [("on again", &switched_on), ("off", &switched_off)] {
             if !names.is_empty() {
@@ -103,16 +108,6 @@ impl Session<'_> {
             }
         }
         Ok(self.done(&arguments.change, revision, &text))
-    }
-
-    /// These switches, and those that were put off by hand.
-    async fn switched_off(
-        &self,
-        mut switches: BTreeMap<String, ProviderSwitch>,
-    ) -> Result<BTreeMap<String, ProviderSwitch>, Failure> {
-        let in_force = self.effective("").await?.config.providers;
-        switches.extend(in_force.into_iter().filter(|(_, switch)| !switch.enabled));
-        Ok(switches)
     }
 
     pub(super) async fn provider(&self, arguments: &ProviderArguments) -> Result<Exit, Failure> {
@@ -275,6 +270,37 @@ fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, 
     }
 }
 
+/// The switches of a revision with what was written to KV by hand since then, and without what was deleted there. What is in force tells
+/// that; there, names are spelled as they count.
+fn with_by_hand(
+    recorded: &BTreeMap<String, ProviderSwitch>,
+    document: &Value,
+    in_force: &BTreeMap<String, ProviderSwitch>,
+) -> BTreeMap<String, ProviderSwitch> {
+    let mut expected = read(document).unwrap_or_default();
+    expected.providers.extend(recorded.clone());
+    expected.correct_names();
+    let mut switches = recorded.clone();
+    for (name, switch) in in_force {
+        if expected.providers.get(name) != Some(switch) {
+            switches.insert(name.clone(), switch.clone());
+        }
+    }
+    for name in expected.providers.keys().filter(|name| !in_force.contains_key(*name)) {
+        switches.remove(name);
+    }
+    switches
+}
+
+/// The switches of a revision, and those that are off, by whichever way.
+fn with_switched_off(
+    mut recorded: BTreeMap<String, ProviderSwitch>,
+    in_force: BTreeMap<String, ProviderSwitch>,
+) -> BTreeMap<String, ProviderSwitch> {
+    recorded.extend(in_force.into_iter().filter(|(_, switch)| !switch.enabled));
+    recorded
+}
+
 /// The questions about what a rollback changes besides the document: the providers that it switches on and off, and the reviewers that
 /// it leaves without a model.
 fn rollback_questions(switched_on: &[String], switched_off: &[String], left_alone: &[&str]) -> Vec<String> {
@@ -376,6 +402,50 @@ mod tests {
         let switched_on = json!({ "document": { "providers": { "openai": { "enabled": false } } },
             "switches": { "openai": { "enabled": true } } });
         assert_eq!(on_again(&now, &switched_on), ["anthropic", "openai", "vllm"]);
+    }
+
+    #[test]
+    fn switches_that_were_typed_or_deleted_by_hand_are_told_from_those_of_the_revision() {
+        type Switches = &'static [(&'static str, bool)];
+        let switches = |names: &[(&str, bool)]| -> BTreeMap<String, ProviderSwitch> {
+            let switches = names.iter().map(|(name, enabled)| {
+                let switch = ProviderSwitch {
+                    enabled: *enabled,
+                    reason: None,
+                };
+                ((*name).to_owned(), switch)
+            });
+            switches.collect()
+        };
+        let document = json!({ "schema_version": 1, "providers": { "vllm": { "enabled": false } },
+            "models": { "light": ["vllm/qwen"] } });
+        let cases: [(Switches, Switches, Switches); 6] = [
+            // Of the document and of the revision: nothing was done by hand.
+            (
+                &[("openai", false)],
+                &[("openai", false), ("vllm", false)],
+                &[("openai", false)],
+            ),
+            (
+                &[("OpenAI", false)],
+                &[("openai", false), ("vllm", false)],
+                &[("OpenAI", false)],
+            ),
+            (&[], &[("anthropic", false), ("vllm", false)], &[("anthropic", false)]),
+            (&[], &[("vllm", true)], &[("vllm", true)]),
+            (
+                &[("openai", false)],
+                &[("openai", true), ("vllm", false)],
+                &[("openai", true)],
+            ),
+            (&[("openai", false)], &[("vllm", false)], &[]),
+        ];
+        for (recorded, in_force, expected) in cases {
+            let now = with_by_hand(&switches(recorded), &document, &switches(in_force));
+            assert_eq!(now, switches(expected), "{recorded:?} {in_force:?}");
+        }
+        let garbled = with_by_hand(&switches(&[]), &json!("reviewers: {}"), &switches(&[("openai", false)]));
+        assert_eq!(garbled, switches(&[("openai", false)]));
     }
 
     #[test]

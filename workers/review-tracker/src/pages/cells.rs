@@ -183,8 +183,9 @@ enum End<'a> {
 /// The end of a run that has no verdict.
 fn end_of(run: &RunRow, now_ms: i64) -> End<'_> {
     match (run.skipped, &run.failed_stage, &run.failed_kind) {
+        // Also where a person wanted to skip it, and the forge did not take that.
+        (_, Some(stage), Some(kind)) => End::Failed(stage, kind),
         (1, ..) => End::Skipped,
-        (0, Some(stage), Some(kind)) => End::Failed(stage, kind),
         (0, ..) if now_ms > run.deadline_ms() => End::Lost,
         (0, ..) => End::Running,
         _ => End::Unneeded,
@@ -269,4 +270,28 @@ pub(crate) fn runs_table<'a>(title: &'static str, runs: &'a [RunRow], now_ms: i6
 #[expect(clippy::cast_precision_loss, reason = "durations stay far below 2^53")]
 pub(crate) const fn duration(milliseconds: i64) -> Cell {
     Cell::Duration(milliseconds as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_failed_is_shown_as_failed_also_if_a_person_wanted_to_skip_it() {
+        let end = |skipped: u8, failed: bool| {
+            let (stage, kind) = if failed {
+                (json!("publish"), json!("unauthorized"))
+            } else {
+                (Value::Null, Value::Null)
+            };
+            let run = json!({ "run_id": Uuid::nil(), "project": "p", "at_ms": 0, "skipped": skipped, "failed_stage": stage,
+                "failed_kind": kind });
+            let run: RunRow = serde_json::from_value(run).expect("a row");
+            outcome(&run, 1).to_owned()
+        };
+        assert_eq!([end(0, true), end(1, true)], ["failed", "failed"]);
+        assert_eq!([end(0, false), end(1, false), end(2, false)], ["", "skipped", "nothing_to_review"]);
+    }
 }

@@ -7,7 +7,7 @@ use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
     Window,
-    query::{database, fault, number, rows},
+    query::{database, fault, number, read, rows},
     window::{bound, counts, tier},
 };
 use crate::{clock::DAY_MS, events::Count};
@@ -115,7 +115,7 @@ const SWITCHES: &str = "SELECT at_ms, run_id, project, reviewer, from_model, to_
 /// Reads what reviewers and the coordinator used.
 pub(crate) async fn usage_by_agent(env: &Env, query: &Window) -> Outcome<Vec<UsageSum>> {
     let statement = bound(&database(env)?, &usage_by("reviewer"), query)?;
-    Ok(statement.all().await.map_err(fault)?.results()?)
+    Ok(read(&statement.all().await.map_err(fault)?)?)
 }
 
 /// Sums of a window, by `column`.

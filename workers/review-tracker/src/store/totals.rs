@@ -52,7 +52,7 @@ const STATEMENTS: [&str; 5] = [
     // No metric shows which model took over: two names in one row would be the square of their number.
     // Nor why a judge removed a finding, which clients choose freely.
     "SELECT kind, a, iif(kind IN ('failback', 'removed'), '', b) AS b, c, sum(n) AS n FROM daily_counts WHERE project = '*'
-     AND kind IN ('failed', 'run_skipped', 'inconclusive', 'mr_review', 'finding', 'removed', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started', 'withdrawn',
+     AND kind IN ('failed', 'run_skipped', 'inconclusive', 'mr_review', 'finding', 'removed', 'outcome', 'session', 'repair', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started', 'withdrawn',
      'merge_request') AND day = 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
     // The first ones of each kind: one kind of made-up names must not push the other one out.
     concat!("WITH ", free_names!(), " SELECT kind, name FROM free ORDER BY position"),
