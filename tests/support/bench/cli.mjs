@@ -303,9 +303,9 @@ const callsOf = ({ usage }) => usage.reduce((sum, { calls }) => sum + calls, 0);
 const instant = await reviewed(0);
 const local = instant.milliseconds;
 const waiting = await reviewed(FIRST_BYTE);
-// What nothing could make shorter: the reviewer with the most calls, and what the coordinator asks after the panel.
+// What nothing could make shorter: the reviewer with the most calls, and the coordinator, which is asked when there is a finding.
 const { reviewers, coordinator } = waiting.review;
-const path = FIRST_BYTE * (Math.max(...reviewers.map(callsOf)) + callsOf(coordinator) - 1);
+const path = FIRST_BYTE * (Math.max(...reviewers.map(callsOf)) + callsOf(coordinator));
 const modelCalls = [...reviewers, coordinator].map(callsOf).reduce((sum, calls) => sum + calls, 0);
 const localPeers = {};
 
