@@ -944,3 +944,75 @@ fn a_package_of_pipenv_that_is_from_another_index_is_found() {
     let found = after("Pipfile.lock", pipfile, "\"index\": \"pypi\"", "\"index\": \"own\"");
     assert_eq!(found.len(), 1, "{found:?}");
 }
+
+#[test]
+fn a_field_without_a_hash_in_it_pins_nothing() {
+    for (path, base, hash, others) in [
+        (
+            "package-lock.json",
+            "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/a\": {\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-AAAA\"}}}\n",
+            "sha512-AAAA",
+            &["", "x", "sha512-", "sha0-AAAA"][..],
+        ),
+        (
+            "bun.lock",
+            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
+            "sha512-AAAA",
+            &["", "sha512-"],
+        ),
+        (
+            "yarn.lock",
+            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
+             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
+            "sha512-AAAA",
+            &["x", "sha512-"],
+        ),
+        (
+            "yarn.lock",
+            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
+            "10c0/AAAA",
+            &["\"\""],
+        ),
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
+            "sha512-AAAA",
+            &["''", "x"],
+        ),
+        (
+            "Cargo.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             checksum = \"AAAA\"\n",
+            "AAAA",
+            &[""],
+        ),
+        (
+            "poetry.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
+            "sha256:AAAA",
+            &[""],
+        ),
+        (
+            "uv.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
+            "sha256:AAAA",
+            &[""],
+        ),
+        (
+            "Pipfile.lock",
+            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
+            "sha256:AAAA",
+            &[""],
+        ),
+    ] {
+        for other in others {
+            let found = after(path, base, hash, other);
+            assert!(
+                matches!(&found[..], [(category, _)] if category == "integrity"),
+                "{path} with {other:?}: {found:?}"
+            );
+        }
+    }
+}

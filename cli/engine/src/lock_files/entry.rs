@@ -116,6 +116,18 @@ impl Entry {
     }
 }
 
+/// Beginnings of the hashes that the package managers of npm check. They pass over other words, and install without a check.
+const NPM_HASHES: [&str; 4] = ["sha1-", "sha256-", "sha384-", "sha512-"];
+
+/// The hashes of a package of the npm world, in a fixed order; empty if none of the words is one.
+pub(super) fn npm_hashes(integrity: &str) -> String {
+    let is_hash = |word: &&str| {
+        let digest = |algorithm: &&str| word.strip_prefix(*algorithm).filter(|digest| !digest.is_empty());
+        NPM_HASHES.iter().any(|algorithm| digest(algorithm).is_some())
+    };
+    joined(integrity.split_whitespace().filter(is_hash))
+}
+
 /// Hashes in a fixed order, as one text.
 pub(super) fn joined<'a>(hashes: impl IntoIterator<Item = &'a str>) -> String {
     let mut hashes: Vec<&str> = hashes.into_iter().filter(|hash| !hash.is_empty()).collect();
@@ -131,7 +143,13 @@ pub(super) struct LockFile {
 }
 
 impl LockFile {
-    pub(super) fn new(entries: Vec<Entry>) -> Self {
+    pub(super) fn new(mut entries: Vec<Entry>) -> Self {
+        // A field for a hash that holds none pins nothing.
+        for entry in entries.iter_mut().filter(|entry| entry.integrity.is_empty()) {
+            if entry.hash == Hash::Present {
+                entry.hash = Hash::Missing;
+            }
+        }
         Self { entries }
     }
 

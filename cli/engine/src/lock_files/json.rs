@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::entry::{Entry, Hash, Source, joined, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, joined, npm_hashes, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is not valid JSON: {error}"))
@@ -87,7 +87,7 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
         } else {
             Hash::required(package.integrity.is_some())
         },
-        integrity: joined(package.integrity.as_deref().unwrap_or_default().split_whitespace()),
+        integrity: npm_hashes(package.integrity.as_deref().unwrap_or_default()),
         source_text: resolved,
         anchor: format!("\"{key}\":"),
     }
@@ -112,19 +112,14 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
             (Source::DefaultRegistry, Some(url)) if !url.is_empty() => (Source::Registry(origin(url)), url),
             (source, _) => (source, specifier),
         };
-        let is_hash = |field: &Value| field.as_str().is_some_and(|text| text.starts_with("sha"));
+        let hashes = fields.iter().skip(1).filter_map(Value::as_str).map(npm_hashes);
+        let hashes: Vec<String> = hashes.filter(|hash| !hash.is_empty()).collect();
         entries.push(Entry {
             name: name.to_owned(),
             version: specifier.to_owned(),
             source,
-            hash: Hash::required(fields.iter().skip(1).any(is_hash)),
-            integrity: joined(
-                fields
-                    .iter()
-                    .skip(1)
-                    .filter(|field| is_hash(field))
-                    .filter_map(Value::as_str),
-            ),
+            hash: Hash::required(!hashes.is_empty()),
+            integrity: joined(hashes.iter().map(String::as_str)),
             source_text: source_text.to_owned(),
             anchor: format!("\"{key}\": ["),
         });

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name};
 
 /// Blocks: a line with the requests, then indented fields.
 pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
@@ -53,9 +53,11 @@ pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
                     fragment.clone_into(&mut entry.integrity);
                 }
             }
-            "integrity" if value.starts_with("sha") => {
-                entry.hash = Hash::Present;
-                value.clone_into(&mut entry.integrity);
+            "integrity" => {
+                let hashes = npm_hashes(value);
+                if !hashes.is_empty() {
+                    (entry.hash, entry.integrity) = (Hash::Present, hashes);
+                }
             }
             _ => {}
         }

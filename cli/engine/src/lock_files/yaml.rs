@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
@@ -54,12 +54,8 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
             name: name.to_owned(),
             version: version.to_owned(),
             source,
-            hash: if resolution.integrity.is_some() {
-                Hash::Present
-            } else {
-                Hash::Missing
-            },
-            integrity: resolution.integrity.clone().unwrap_or_default(),
+            hash: Hash::required(resolution.integrity.is_some()),
+            integrity: npm_hashes(resolution.integrity.as_deref().unwrap_or_default()),
             source_text,
             anchor: key.clone(),
         }
