@@ -1016,3 +1016,34 @@ fn a_field_without_a_hash_in_it_pins_nothing() {
         }
     }
 }
+
+#[test]
+fn every_address_that_composer_can_fetch_from_counts() {
+    let base = r#"{
+    "packages": [
+        {
+            "name": "a/b",
+            "version": "1.0.0",
+            "source": {"type": "git", "url": "https://github.com/a/b.git", "reference": "abc"},
+            "dist": {"type": "zip", "url": "https://api.github.com/repos/a/b/zipball/abc", "shasum": ""},
+            "notification-url": "https://packagist.org/downloads/"
+        }
+    ]
+}
+"#;
+    let dist = "            \"dist\": {\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\", \"shasum\": \"\"},\n";
+    let mirrors =
+        "\"shasum\": \"\", \"mirrors\": [{\"url\": \"https://evil.example/%package%.zip\", \"preferred\": true}]";
+    for (from, to, expected) in [
+        ("/abc\"", "/def\"", vec![]),
+        ("github.com/a/b.git", "github.com/evil/b.git", one("registry", 6)),
+        ("repos/a/b/", "repos/evil/b/", one("registry", 7)),
+        ("\"shasum\": \"\"", mirrors, one("registry", 7)),
+        (dist, "", one("source", 5)),
+    ] {
+        assert!(base.contains(from), "{from}");
+        // In another version of the package, whose archive has another address anyway.
+        let head = base.replace(from, to).replace("1.0.0", "1.0.1");
+        assert_eq!(found("composer.lock", Some(base), &head), expected, "{from} to {to}");
+    }
+}

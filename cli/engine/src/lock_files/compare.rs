@@ -143,6 +143,8 @@ fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
 
 fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
     match &entry.source {
+        // The repository of a package that a registry serves.
+        _ if entry.hash == Hash::Beside => None,
         Source::Git(url) => Some(("a Git repository", url)),
         Source::Url(url) => Some(("an address", url)),
         _ => None,
@@ -236,7 +238,8 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         let is_known_source = match &entry.source {
             Source::Registry(registry) => registries.contains(registry.as_str()),
             Source::DefaultRegistry => true,
-            Source::Git(_) | Source::Url(_) | Source::Local => false,
+            Source::Git(_) | Source::Url(_) => entry.hash == Hash::Beside,
+            Source::Local => false,
         };
         if !is_known_source || LISTS.contains(&entry.name.as_str()) {
             return false;

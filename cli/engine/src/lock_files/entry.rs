@@ -36,6 +36,10 @@ impl Hash {
     }
 }
 
+/// Parts of addresses before which the package stands, and behind which its version:
+/// `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`, `https://api.github.com/repos/owner/name/zipball/abc`.
+const VERSIONS: [&str; 4] = ["/-/", "/zipball/", "/repository/archive", "/get/"];
+
 /// A locked package, or one more place that one comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -77,11 +81,13 @@ impl Entry {
     /// What serves the package, whatever its version: `None` where that is this very project.
     pub(super) fn origin(&self) -> Option<String> {
         match &self.source {
-            // `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`: what is before is the package.
-            Source::Registry(registry) => Some(match self.source_text.split_once("/-/") {
-                Some((package, _)) if package.contains("://") => repository(package),
-                _ => registry.clone(),
-            }),
+            Source::Registry(registry) => {
+                let package = VERSIONS.iter().find_map(|mark| self.source_text.split_once(*mark));
+                Some(match package {
+                    Some((package, _)) if package.contains("://") => repository(package),
+                    _ => registry.clone(),
+                })
+            }
             Source::DefaultRegistry => Some(String::new()),
             Source::Git(url) | Source::Url(url) => Some(url.clone()),
             Source::Local => None,

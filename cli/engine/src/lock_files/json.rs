@@ -259,6 +259,12 @@ struct ComposerSource {
     #[serde(default)]
     url: String,
     shasum: Option<String>,
+    mirrors: Option<Vec<ComposerMirror>>,
+}
+
+#[derive(Deserialize)]
+struct ComposerMirror {
+    url: String,
 }
 
 pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
@@ -271,16 +277,31 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             .as_ref()
             .map(|source| source.url.as_str())
             .filter(|url| !url.is_empty());
-        // Only a registry wants to be notified; a package without that address is fetched from where it is developed.
+        // Only a registry wants to be notified; a package without that address, or without an archive, is fetched from where
+        // it is developed.
         let (source, source_text) = match (&package.notification_url, repository_url, dist) {
             (_, _, Some(dist)) if dist.kind == "path" => (Source::Local, ""),
-            (Some(url), ..) => (Source::Registry(origin(url)), url.as_str()),
-            (None, Some(url), _) => (Source::Git(repository(url)), url),
+            (Some(url), _, Some(_)) | (Some(url), None, None) => (Source::Registry(origin(url)), url.as_str()),
+            (_, Some(url), _) => (Source::Git(repository(url)), url),
             (None, None, Some(dist)) => (Source::Url(repository(&dist.url)), dist.url.as_str()),
             (None, None, None) => (Source::Local, ""),
         };
-        if let (Source::Registry(_), Some(dist)) = (&source, dist) {
-            entries.push(place(&package.name, &package.version, &dist.url));
+        if source != Source::Local {
+            // Whichever of them answers first, or is preferred by a setting, is where the code comes from.
+            let both = [&package.source, &package.dist].into_iter().flatten();
+            let mirrors = both.flat_map(|from| from.mirrors.iter().flatten());
+            let archive = dist.filter(|_| !matches!(source, Source::Url(_)));
+            let urls = archive.map(|dist| &dist.url).into_iter();
+            entries.extend(
+                urls.chain(mirrors.map(|mirror| &mirror.url))
+                    .map(|url| place(&package.name, &package.version, url)),
+            );
+        }
+        if let (Source::Registry(_), Some(url)) = (&source, repository_url) {
+            entries.push(Entry {
+                source: Source::Git(repository(url)),
+                ..place(&package.name, &package.version, url)
+            });
         }
         let has_hash = dist.is_some_and(|dist| dist.shasum.as_deref().is_some_and(|sum| !sum.is_empty()));
         entries.push(Entry {
