@@ -1047,3 +1047,27 @@ fn every_address_that_composer_can_fetch_from_counts() {
         assert_eq!(found("composer.lock", Some(base), &head), expected, "{from} to {to}");
     }
 }
+
+#[test]
+fn a_new_package_of_a_bundle_that_has_an_address_is_fetched_from_there() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/a": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz", "integrity": "sha512-A"},
+  "node_modules/a/node_modules/part": {"version": "1.0.0", "inBundle": true}
+}}
+"#;
+    assert_eq!(
+        after(
+            "package-lock.json",
+            npm,
+            "\"inBundle\": true}",
+            "\"inBundle\": true, \"dev\": true}"
+        ),
+        []
+    );
+    let new = r#""inBundle": true},
+  "node_modules/new": {"version": "1.0.0", "inBundle": true, "resolved": "https://evil.example/new.tgz", "integrity": "sha512-B"}"#;
+    assert_eq!(
+        after("package-lock.json", npm, "\"inBundle\": true}", new),
+        one("source", 4)
+    );
+}

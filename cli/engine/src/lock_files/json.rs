@@ -65,8 +65,6 @@ fn npm_tree(packages: &BTreeMap<String, NpmPackage>, entries: &mut Vec<Entry>) -
 }
 
 fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
-    // A directory of the project, or a part of another package: nothing is fetched for it.
-    let is_local = package.link || package.in_bundle || package.bundled;
     let version = package.version.clone().unwrap_or_default();
     let resolved = match &package.resolved {
         Some(Value::String(resolved)) => resolved.clone(),
@@ -74,6 +72,9 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
         _ if version.contains(':') => version.clone(),
         _ => String::new(),
     };
+    // A directory of the project, or a part of another package: nothing is fetched for it. What has an address is fetched,
+    // whatever bundle it says it is in.
+    let is_local = package.link || ((package.in_bundle || package.bundled) && resolved.is_empty());
     Entry {
         name: name.to_owned(),
         version,
