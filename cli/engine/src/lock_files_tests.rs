@@ -1071,3 +1071,19 @@ fn a_new_package_of_a_bundle_that_has_an_address_is_fetched_from_there() {
         one("source", 4)
     );
 }
+
+#[test]
+fn a_package_from_an_address_that_loses_its_hash_is_found() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/a": {"version": "1.0.0", "resolved": "https://x.example/a.tgz", "integrity": "sha512-A"},
+  "node_modules/b": {"version": "1.0.0", "resolved": "git+ssh://git@github.com/x/b.git#abc"}
+}}
+"#;
+    let hash = ", \"integrity\": \"sha512-A\"";
+    assert_eq!(after("package-lock.json", npm, hash, ""), one("integrity", 2));
+    assert_eq!(after("package-lock.json", npm, "git#abc", "git#def"), []);
+    let flake = "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"tarball\", \"url\": \"https://x.example/a.tar.gz\",\n\
+                 \"narHash\": \"sha256-A\"}}}}\n";
+    let hash = ",\n\"narHash\": \"sha256-A\"";
+    assert_eq!(after("flake.lock", flake, hash, ""), one("integrity", 3));
+}

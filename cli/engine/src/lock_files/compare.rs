@@ -173,12 +173,24 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .map(|entry| entry.name.as_str())
         .collect();
     let never = change.base.is_some_and(|base| !base.entries.is_empty()) && hashed_names.is_empty();
-    let from_registry = |entry: &Entry| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry);
+    // What comes from a repository or an address may do without, unless it had one there.
+    let hashed_places: HashSet<(&str, String)> = change
+        .base
+        .iter()
+        .flat_map(|base| &base.entries)
+        .filter(|entry| entry.hash == Hash::Present)
+        .map(|entry| (entry.name.as_str(), entry.address()))
+        .collect();
+    let needs_hash = |entry: &Entry| match entry.source {
+        Source::Registry(_) | Source::DefaultRegistry => true,
+        Source::Git(_) | Source::Url(_) => hashed_places.contains(&(entry.name.as_str(), entry.address())),
+        Source::Local => false,
+    };
     let missing: Vec<&Entry> = change
         .head
         .entries
         .iter()
-        .filter(|entry| from_registry(entry))
+        .filter(|entry| needs_hash(entry))
         .filter(|entry| match entry.hash {
             Hash::Present | Hash::Beside => false,
             Hash::Missing => !never && head.get(&key(entry)) > base.get(&key(entry)),
