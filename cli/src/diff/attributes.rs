@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
-    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident},
+    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
     review::ReviewSubject,
 };
-use conclave_git::{CheckoutAttributes, Repository, TreeFile};
-use conclave_shared::path_kind::PathKind;
+use conclave_git::{Blob, CheckoutAttributes, Repository, TreeFile};
+use conclave_shared::path_kind::{Form, PathKind};
 
 use crate::exit::Failure;
 
@@ -94,30 +94,49 @@ async fn changing(
     objects: &BTreeMap<&str, &str>,
 ) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
-    let mut asked: Vec<(&str, &str)> = Vec::new();
+    let mut asked: Vec<(&str, &CheckoutAttributes, &str)> = Vec::new();
     for (path, attributes) in attributes {
         let Some(object) = objects.get(path.as_str()) else {
             continue;
         };
         if is_rewritten(path, attributes) {
             found.push(path.clone());
-        } else if attributes.ident {
-            asked.push((path, object));
+        } else if attributes.ident || is_in_lfs(attributes) {
+            asked.push((path, attributes, object));
         }
     }
-    let names: Vec<&str> = asked.iter().map(|(_, object)| *object).collect();
+    let names: Vec<&str> = asked.iter().map(|(.., object)| *object).collect();
     let mut blobs = repository.blobs();
-    let take = |at: usize, blob: Option<conclave_git::Blob>| {
-        if blob.is_some_and(|blob| blob.is_cut() || has_ident(&blob.content)) {
-            found.push(asked[at].0.to_owned());
+    let take = |at: usize, blob: Option<Blob>| {
+        let (path, attributes, _) = asked[at];
+        if blob.is_some_and(|blob| is_changed_by(path, attributes, &blob)) {
+            found.push(path.to_owned());
         }
     };
     blobs.read_each(&names, MAX_SEARCHED, take).await?;
     Ok(found)
 }
 
-/// Returns whether a program or an encoding makes something else of the file. Pictures and the like may be kept by Git
-/// LFS.
+/// Returns whether the attributes change this content. Git LFS puts what is kept elsewhere in the place of a pointer, which
+/// nobody reads; other files it leaves as they are.
+fn is_changed_by(path: &str, attributes: &CheckoutAttributes, blob: &Blob) -> bool {
+    let holds_ident = || blob.is_cut() || has_ident(&blob.content);
+    let is_replaced = || peek(&blob.content).is_pointer() && !is_shown(path);
+    (attributes.ident && holds_ident()) || (is_in_lfs(attributes) && is_replaced())
+}
+
+/// Returns whether Git LFS writes the file into a checkout.
+fn is_in_lfs(attributes: &CheckoutAttributes) -> bool {
+    attributes.filter.as_deref() == Some("lfs")
+}
+
+/// Returns whether a file of this name is shown or unpacked, and never run.
+fn is_shown(path: &str) -> bool {
+    matches!(PathKind::of(path).form, Form::Inert | Form::Archive)
+}
+
+/// Returns whether a program or an encoding makes something else of the file, whatever it holds. Pictures and the like may be
+/// kept by Git LFS.
 fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
     let encoded = attributes.encoding.as_deref().is_some_and(|encoding| {
         let encoding = encoding.to_ascii_lowercase();

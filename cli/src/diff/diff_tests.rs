@@ -3,7 +3,10 @@
 use std::{fmt::Write, os::unix::ffi::OsStrExt, path::Path, process::Command};
 
 use camino::Utf8PathBuf;
-use conclave_engine::diff::{Content, Diff, FilterReason, FilterRules, FilteredDiff, LineMap, Unread};
+use conclave_engine::{
+    diff::{Content, Diff, FilterReason, FilterRules, FilteredDiff, LineMap, Unread},
+    review::ReviewSubject,
+};
 use conclave_git::Repository;
 use conclave_shared::risk::SecurityPaths;
 use globset::GlobSet;
@@ -532,4 +535,35 @@ async fn a_line_of_100_mb_is_named_and_the_rest_is_read() {
     let left_out: Vec<_> = filtered.filtered.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(left_out, ["big.json", "src/login.rs"]);
     assert!(filtered.filtered.iter().all(|file| file.reason.is_gap()));
+}
+
+#[tokio::test]
+async fn a_new_attribute_of_lfs_is_a_gap_where_an_unchanged_pointer_stands_for_what_may_run() {
+    let scene = Scene::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    for path in ["tool", "data/x.dat", "shown.png"] {
+        scene.write(path, pointer);
+    }
+    scene.write("notes.txt", "no pointer\n");
+    let base = scene.commit();
+    scene.write(
+        ".gitattributes",
+        "tool filter=lfs\n*.dat filter=lfs\n*.png filter=lfs\n*.txt filter=lfs\n",
+    );
+    let head = scene.commit();
+    let filtered = scene.filtered(&base, &head).await;
+    let repository = Repository::open(&scene.root).await.unwrap();
+    let subject = ReviewSubject {
+        base_sha: base,
+        head_sha: head,
+        ..ReviewSubject::default()
+    };
+    let found = attributes::differing(&repository, &subject, &filtered).await.unwrap();
+    let found: Vec<_> = found.iter().map(|file| (file.path.as_str(), file.reason)).collect();
+    let differs = FilterReason::CheckoutDiffers;
+    assert_eq!(
+        found,
+        [("data/x.dat", differs), ("tool", differs)],
+        "pictures are shown, and what is no pointer stays as it is"
+    );
 }
