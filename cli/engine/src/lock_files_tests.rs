@@ -1087,3 +1087,86 @@ fn a_package_from_an_address_that_loses_its_hash_is_found() {
     let hash = ",\n\"narHash\": \"sha256-A\"";
     assert_eq!(after("flake.lock", flake, hash, ""), one("integrity", 3));
 }
+
+#[test]
+fn another_package_under_a_name_is_found_and_a_newer_version_of_it_is_not() {
+    let yarn = |request: &str, package: &str, version: &str| {
+        format!(
+            "# yarn lockfile v1\n\n{request}:\n  version \"{version}\"\n  resolved \
+             \"https://registry.yarnpkg.com/{package}/-/{package}-{version}.tgz\"\n  integrity sha512-A\n"
+        )
+    };
+    let berry = |package: &str, version: &str| {
+        format!(
+            "__metadata:\n  version: 8\n\n\"left-pad@npm:^1\":\n  version: {version}\n  resolution: \
+             \"{package}@npm:{version}\"\n  checksum: 10c0/AAAA{version}\n"
+        )
+    };
+    let pnpm = |installed: &str| {
+        format!(
+            "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      left-pad:\n        specifier: ^1\n        \
+             version: {installed}\npackages:\n  left-pad@1.0.0:\n    resolution: {{integrity: sha512-A}}\n  \
+             other@2.0.0:\n    resolution: {{integrity: sha512-B}}\n"
+        )
+    };
+    let below = |installed: &str| {
+        format!(
+            "lockfileVersion: '6.0'\npackages:\n  /a@1.0.0:\n    resolution: {{integrity: sha512-A}}\n    dependencies:\n      \
+             left-pad: {installed}\n  /left-pad@1.0.0:\n    resolution: {{integrity: sha512-B}}\n  \
+             /other@2.0.0(a@1.0.0):\n    resolution: {{integrity: sha512-C}}\n"
+        )
+    };
+    let npm = |package: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/left-pad\": {{{package}, \"integrity\": \"sha512-A\"}}}}}}\n"
+        )
+    };
+    let old = |version: &str| {
+        format!(
+            "{{\"dependencies\": {{\n\"left-pad\": {{\"version\": \"{version}\", \"integrity\": \"sha512-A\"}}}}}}\n"
+        )
+    };
+    let bun = |id: &str| format!("{{\"packages\": {{\n\"x/left-pad\": [\"{id}\", \"\", {{}}, \"sha512-A\"]}}}}\n");
+    for (path, base, head, expected) in [
+        (
+            "package-lock.json",
+            npm("\"version\": \"1.0.0\""),
+            npm("\"name\": \"other\", \"version\": \"2.0.0\""),
+            one("source", 2),
+        ),
+        (
+            "package-lock.json",
+            old("1.0.0"),
+            old("npm:other@2.0.0"),
+            one("source", 2),
+        ),
+        ("bun.lock", bun("left-pad@1.0.0"), bun("other@2.0.0"), one("source", 2)),
+        (
+            "yarn.lock",
+            yarn("left-pad@^1", "left-pad", "1.0.0"),
+            yarn("left-pad@npm:other@^2", "other", "2.0.0"),
+            one("registry", 5),
+        ),
+        (
+            "yarn.lock",
+            berry("left-pad", "1.0.0"),
+            berry("other", "2.0.0"),
+            one("source", 6),
+        ),
+        ("pnpm-lock.yaml", pnpm("1.0.0"), pnpm("other@2.0.0"), one("source", 7)),
+        (
+            "pnpm-lock.yaml",
+            below("1.0.0"),
+            below("/other@2.0.0(a@1.0.0)"),
+            one("source", 6),
+        ),
+    ] {
+        assert_eq!(found(path, Some(&base), &head), expected, "{path}: {head}");
+        let newer = head.replace("2.0.0", "2.0.1");
+        assert_eq!(found(path, Some(&head), &newer), [], "{path}: {newer}");
+    }
+    // A second name for a package, and the first one is true.
+    let one_name = yarn("other@^2", "other", "2.0.0");
+    let two_names = yarn("other@^2, left-pad@^1", "other", "2.0.0");
+    assert_eq!(found("yarn.lock", Some(&one_name), &two_names), one("source", 3));
+}

@@ -298,12 +298,18 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
 }
 
 /// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is
-/// another package.
+/// another package. A newer version of the same other package is nothing new.
 fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
     if !change.is_npm {
         return Vec::new();
     }
-    let label = |entry: &Entry| (entry.name.clone(), entry.version.clone(), entry.source_text.clone());
+    let label = |entry: &Entry| {
+        let (version, address) = match entry.alias() {
+            Some((package, _)) if !entry.has_other_address() => (package.to_owned(), String::new()),
+            _ => (entry.version.clone(), entry.source_text.clone()),
+        };
+        (entry.name.clone(), version, address)
+    };
     let known: HashSet<_> = change
         .base
         .iter()
@@ -323,13 +329,19 @@ fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
         change,
         &entries,
         "lock-file-source",
-        |entry| {
-            format!(
+        |entry| match entry.alias() {
+            Some((package, version)) if !entry.has_other_address() => format!(
+                "What is installed as `{}` is another package: `{}` in version `{}`.",
+                shown(&entry.name),
+                shown(package),
+                shown(version)
+            ),
+            _ => format!(
                 "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
                 shown(&entry.name),
                 shown(&entry.version),
                 shown(&entry.address())
-            )
+            ),
         },
         "So it is with",
         "Who reads the name and the version believes to have other code than what is installed.",

@@ -94,21 +94,31 @@ impl Entry {
         }
     }
 
-    /// Returns whether it comes from a registry of npm by an address that names another package or another version.
+    /// The package of npm and its version that are installed under the name, if that is another package: `npm:other@1.0.0`.
+    pub(super) fn alias(&self) -> Option<(&str, &str)> {
+        let (package, version) = split_name(self.version.strip_prefix("npm:")?);
+        (!version.is_empty() && package != self.name).then_some((package, version))
+    }
+
+    /// Returns whether another package of npm, or another version, is installed than name and version say.
     pub(super) fn is_mislabeled(&self) -> bool {
+        self.alias().is_some() || self.has_other_address()
+    }
+
+    /// Returns whether it comes from a registry of npm by an address that names another package or another version.
+    pub(super) fn has_other_address(&self) -> bool {
+        let (name, version) = self.alias().unwrap_or((self.name.as_str(), self.version.as_str()));
         let address = self.source_text.split(['#', '?']).next().unwrap_or_default();
         let address = address.replace("%2F", "/").replace("%2f", "/").replace("%40", "@");
         let (Source::Registry(_), Some((package, file))) = (&self.source, address.split_once("/-/")) else {
             return false;
         };
         // Behind `npm:`, and without what a tarball's name leaves out.
-        let version = self.version.rsplit(':').next().unwrap_or_default();
+        let version = version.rsplit(':').next().unwrap_or_default();
         let version = version.split('+').next().unwrap_or_default();
-        let (scope, bare) = self.name.rsplit_once('/').unwrap_or(("", &self.name));
+        let (scope, bare) = name.rsplit_once('/').unwrap_or(("", name));
         let file = file.strip_prefix(scope).unwrap_or(file).trim_start_matches('/');
-        let is_package = package
-            .strip_suffix(self.name.as_str())
-            .is_some_and(|rest| rest.ends_with('/'));
+        let is_package = package.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'));
         !is_package || file != format!("{bare}-{version}.tgz")
     }
 

@@ -24,6 +24,8 @@ struct NpmFile {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct NpmPackage {
+    /// The name of the package, where it is installed under another one.
+    name: Option<String>,
     version: Option<String>,
     resolved: Option<Value>,
     integrity: Option<String>,
@@ -75,9 +77,10 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
     // A directory of the project, or a part of another package: nothing is fetched for it. What has an address is fetched,
     // whatever bundle it says it is in.
     let is_local = package.link || ((package.in_bundle || package.bundled) && resolved.is_empty());
+    let other = package.name.as_deref().filter(|other| *other != name && !is_local);
     Entry {
         name: name.to_owned(),
-        version,
+        version: other.map_or_else(|| version.clone(), |other| format!("npm:{other}@{version}")),
         source: match resolved.as_str() {
             _ if is_local => Source::Local,
             "" => Source::DefaultRegistry,
@@ -115,9 +118,18 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
         };
         let hashes = fields.iter().skip(1).filter_map(Value::as_str).map(npm_hashes);
         let hashes: Vec<String> = hashes.filter(|hash| !hash.is_empty()).collect();
+        // What is below the package `a` is written as `a/b`.
+        let (before, last) = key.rsplit_once('/').unwrap_or(("", key));
+        let scope = before.rsplit('/').next().filter(|scope| scope.starts_with('@'));
+        let installed = scope.map_or_else(|| last.to_owned(), |scope| format!("{scope}/{last}"));
+        let is_alias = installed != name && matches!(source, Source::Registry(_) | Source::DefaultRegistry);
         entries.push(Entry {
-            name: name.to_owned(),
-            version: specifier.to_owned(),
+            name: if is_alias { installed } else { name.to_owned() },
+            version: if is_alias {
+                format!("npm:{id}")
+            } else {
+                specifier.to_owned()
+            },
             source,
             hash: Hash::required(!hashes.is_empty()),
             integrity: joined(hashes.iter().map(String::as_str)),

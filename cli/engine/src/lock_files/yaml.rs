@@ -1,8 +1,9 @@
 //! Lock files in YAML: pnpm, and Yarn since version 2.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_norway::Value;
 
 use super::entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name};
 
@@ -10,16 +11,47 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
 }
 
+/// Dependencies by the names under which they are installed, each with a version, or the key of another package, perhaps as
+/// `version` beside what was asked for.
+type Dependencies = BTreeMap<String, Value>;
+
 #[derive(Deserialize)]
 struct PnpmFile {
     #[serde(default)]
     packages: BTreeMap<String, PnpmPackage>,
+    /// What the directories of the project need.
+    #[serde(default)]
+    importers: BTreeMap<String, PnpmNeeds>,
+    /// What packages need, since version 9 of the format.
+    #[serde(default)]
+    snapshots: BTreeMap<String, PnpmNeeds>,
+    /// What a project of one directory needs, before version 9.
+    #[serde(default)]
+    dependencies: Dependencies,
+    #[serde(default, rename = "devDependencies")]
+    dev_dependencies: Dependencies,
+    #[serde(default, rename = "optionalDependencies")]
+    optional_dependencies: Dependencies,
+}
+
+#[derive(Deserialize)]
+struct PnpmNeeds {
+    #[serde(default, rename = "dependencies")]
+    always: Dependencies,
+    #[serde(default, rename = "devDependencies")]
+    dev: Dependencies,
+    #[serde(default, rename = "optionalDependencies")]
+    optional: Dependencies,
 }
 
 #[derive(Deserialize)]
 struct PnpmPackage {
     #[serde(default)]
     resolution: PnpmResolution,
+    #[serde(default)]
+    dependencies: Dependencies,
+    #[serde(default, rename = "optionalDependencies")]
+    optional_dependencies: Dependencies,
 }
 
 #[derive(Deserialize, Default)]
@@ -60,7 +92,48 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
             anchor: key.clone(),
         }
     });
-    Ok(entries.collect())
+    let mut entries: Vec<Entry> = entries.collect();
+    let aliases = pnpm_aliases(&file, &entries);
+    entries.extend(aliases);
+    Ok(entries)
+}
+
+/// Names under which another package is installed.
+fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
+    let of_registries = file.packages.keys().map(String::as_str).zip(entries);
+    let of_registries: HashMap<&str, &Entry> = of_registries
+        .filter(|(_, entry)| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry))
+        .collect();
+    let needs = file.importers.values().chain(file.snapshots.values());
+    let needs = needs.flat_map(|needs| [&needs.always, &needs.dev, &needs.optional]);
+    let of_packages = file.packages.values();
+    let of_packages = of_packages.flat_map(|package| [&package.dependencies, &package.optional_dependencies]);
+    let root = [&file.dependencies, &file.dev_dependencies, &file.optional_dependencies];
+    let mut seen = BTreeSet::new();
+    let mut aliases = Vec::new();
+    for (name, dependency) in needs.chain(of_packages).chain(root).flatten() {
+        let version = dependency.as_str().or_else(|| dependency.get("version")?.as_str());
+        // Perhaps followed by what it was resolved against.
+        let plain = version.and_then(|version| version.split('(').next());
+        let mut keys = [version, plain].into_iter().flatten();
+        let Some((key, package)) = keys.find_map(|key| of_registries.get_key_value(key)) else {
+            // A version of the package of that name, or a place.
+            continue;
+        };
+        if package.name != *name && seen.insert((name, *key)) {
+            aliases.push(Entry {
+                name: name.clone(),
+                version: format!("npm:{}@{}", package.name, package.version),
+                source: Source::DefaultRegistry,
+                // That of the package itself.
+                hash: Hash::Beside,
+                integrity: String::new(),
+                source_text: (*key).to_owned(),
+                anchor: (*key).to_owned(),
+            });
+        }
+    }
+    aliases
 }
 
 #[derive(Deserialize)]
@@ -76,7 +149,7 @@ struct BerryPackage {
 pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
     let file: BTreeMap<String, BerryPackage> = read(text)?;
     let mut entries = Vec::new();
-    for package in file.values() {
+    for (requests, package) in &file {
         let Some(resolution) = &package.resolution else {
             continue;
         };
@@ -88,6 +161,22 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
                 specifier,
             ),
         };
+        if matches!(source, Source::Registry(_) | Source::DefaultRegistry) {
+            let names = requests.split(", ").map(|request| split_name(request).0);
+            let others: BTreeSet<&str> = names.filter(|other| *other != name).collect();
+            let version = specifier.split("::").next().unwrap_or_default();
+            let version = version.strip_prefix("npm:").unwrap_or(version);
+            entries.extend(others.into_iter().map(|other| Entry {
+                name: other.to_owned(),
+                version: format!("npm:{name}@{version}"),
+                source: source.clone(),
+                // That of the package itself.
+                hash: Hash::Beside,
+                integrity: String::new(),
+                source_text: source_text.to_owned(),
+                anchor: format!("\"{requests}\":"),
+            }));
+        }
         entries.push(Entry {
             name: name.to_owned(),
             // What is behind is where the version comes from.
