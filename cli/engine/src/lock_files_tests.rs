@@ -292,6 +292,16 @@ packages:
                 &[("source", 6)],
             ),
             ("{integrity: sha512-BBBB}", "{}", &[("integrity", 6)]),
+            (
+                "{integrity: sha512-AAAA}",
+                "{integrity: sha512-AAAA, type: binary, url: https://evil.example/a.tgz}",
+                &[("registry", 4)],
+            ),
+            (
+                "{integrity: sha512-AAAA}",
+                "{integrity: sha512-AAAA, variants: [{resolution: {type: binary, url: https://evil.example/a.tgz}}]}",
+                &[("registry", 4)],
+            ),
         ],
     );
     let old =

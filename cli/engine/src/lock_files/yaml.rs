@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_norway::Value;
 
-use super::entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name};
+use super::{
+    entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name},
+    json::place,
+};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
@@ -64,6 +67,30 @@ struct PnpmResolution {
     repo: Option<String>,
     #[serde(default)]
     directory: Option<String>,
+    /// Where a program is fetched from as it is, such as a runtime.
+    #[serde(default)]
+    url: Option<String>,
+    /// The same for several platforms.
+    #[serde(default)]
+    variants: Vec<PnpmVariant>,
+}
+
+#[derive(Deserialize)]
+struct PnpmVariant {
+    resolution: PnpmResolution,
+}
+
+impl PnpmResolution {
+    /// Adds the addresses of programs, each as one more place of this package.
+    fn add_programs(&self, package: &Entry, places: &mut Vec<Entry>) {
+        let urls = self.url.iter();
+        places.extend(urls.map(|url| place(&package.name, &package.version, url)));
+        for PnpmVariant { resolution } in &self.variants {
+            let archives = resolution.tarball.iter();
+            places.extend(archives.map(|url| place(&package.name, &package.version, url)));
+            resolution.add_programs(package, places);
+        }
+    }
 }
 
 pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
@@ -93,8 +120,11 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
         }
     });
     let mut entries: Vec<Entry> = entries.collect();
-    let aliases = pnpm_aliases(&file, &entries);
-    entries.extend(aliases);
+    let mut more = pnpm_aliases(&file, &entries);
+    for (package, entry) in file.packages.values().zip(&entries) {
+        package.resolution.add_programs(entry, &mut more);
+    }
+    entries.append(&mut more);
     Ok(entries)
 }
 
