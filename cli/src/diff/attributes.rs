@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
-    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
+    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
     review::ReviewSubject,
 };
 use conclave_git::{Blob, CheckoutAttributes, Repository, TreeFile};
@@ -13,6 +13,8 @@ use crate::exit::Failure;
 
 /// The file that attributes stand in.
 const ATTRIBUTES_FILE: &str = ".gitattributes";
+/// The beginning of the modes of plain files.
+const PLAIN: &str = "100";
 /// The most unchanged files that are named.
 const MAX_NAMED: usize = 20;
 /// How much of a file is searched for `$Id$`, in bytes.
@@ -29,8 +31,8 @@ pub(crate) async fn differing(
     let changed: Vec<&FileDiff> = diff
         .files
         .iter()
-        .filter(|file| file.kind != ChangeKind::Deleted)
-        .filter(|file| matches!(file.content, Content::Text | Content::None))
+        // Also in the place of a link or a submodule.
+        .filter(|file| file.modes.1.starts_with(PLAIN))
         .collect();
     let paths: Vec<&str> = changed.iter().map(|file| file.path.as_str()).collect();
     let attributes = repository.checkout_attributes(head, &paths).await?;

@@ -91,6 +91,20 @@ impl Scene {
         without_noise(&repository, diff, rules).await.unwrap()
     }
 
+    /// The files of which a checkout differs.
+    async fn differing(&self, base: &str, head: &str) -> Vec<String> {
+        let repository = Repository::open(&self.root).await.unwrap();
+        let subject = ReviewSubject {
+            base_sha: base.to_owned(),
+            head_sha: head.to_owned(),
+            ..ReviewSubject::default()
+        };
+        let filtered = self.filtered(base, head).await;
+        let found = attributes::differing(&repository, &subject, &filtered).await.unwrap();
+        assert!(found.iter().all(|file| file.reason == FilterReason::CheckoutDiffers));
+        found.into_iter().map(|file| file.path).collect()
+    }
+
     /// What git itself counts, file by file; -1 where it shows no lines.
     fn numstat(&self, base: &str, head: &str) -> Vec<(i64, i64)> {
         let output = self.git(&["diff", "--numstat", "--no-ext-diff", "--no-textconv", "-M", base, head]);
@@ -551,19 +565,22 @@ async fn a_new_attribute_of_lfs_is_a_gap_where_an_unchanged_pointer_stands_for_w
         "tool filter=lfs\n*.dat filter=lfs\n*.png filter=lfs\n*.txt filter=lfs\n",
     );
     let head = scene.commit();
-    let filtered = scene.filtered(&base, &head).await;
-    let repository = Repository::open(&scene.root).await.unwrap();
-    let subject = ReviewSubject {
-        base_sha: base,
-        head_sha: head,
-        ..ReviewSubject::default()
-    };
-    let found = attributes::differing(&repository, &subject, &filtered).await.unwrap();
-    let found: Vec<_> = found.iter().map(|file| (file.path.as_str(), file.reason)).collect();
-    let differs = FilterReason::CheckoutDiffers;
     assert_eq!(
-        found,
-        [("data/x.dat", differs), ("tool", differs)],
+        scene.differing(&base, &head).await,
+        ["data/x.dat", "tool"],
         "pictures are shown, and what is no pointer stays as it is"
     );
+}
+
+#[tokio::test]
+async fn a_file_in_the_place_of_a_link_has_attributes_too() {
+    let scene = Scene::new();
+    scene.write(".gitattributes", "*.sh filter=evil\n");
+    let path = scene.root.join("run.sh");
+    std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+    let base = scene.commit();
+    std::fs::remove_file(&path).unwrap();
+    scene.write("run.sh", "echo run\n");
+    let head = scene.commit();
+    assert_eq!(scene.differing(&base, &head).await, ["run.sh"]);
 }
