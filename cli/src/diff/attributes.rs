@@ -119,8 +119,8 @@ async fn changing(
     Ok(found)
 }
 
-/// Returns whether the attributes change this content. Git LFS puts what is kept elsewhere in the place of a pointer, which
-/// nobody reads; other files it leaves as they are.
+/// Returns whether the attributes change this content. Git LFS puts a content that no reviewer gets in the place of a pointer;
+/// other files it leaves as they are.
 fn is_changed_by(path: &str, attributes: &CheckoutAttributes, blob: &Blob) -> bool {
     let holds_ident = || blob.is_cut() || has_ident(&blob.content);
     let is_replaced = || peek(&blob.content).is_pointer() && !is_shown(path);
@@ -137,8 +137,8 @@ fn is_shown(path: &str) -> bool {
     matches!(PathKind::of(path).form, Form::Inert | Form::Archive)
 }
 
-/// Returns whether a program or an encoding makes something else of the file, whatever it holds. Pictures and the like may be
-/// kept by Git LFS.
+/// Returns whether a program or an encoding makes something else of a file with any content. Pictures and the like may be kept
+/// by Git LFS.
 fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
     let encoded = attributes.encoding.as_deref().is_some_and(|encoding| {
         let encoding = encoding.to_ascii_lowercase();

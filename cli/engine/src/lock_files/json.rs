@@ -74,8 +74,8 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
         _ if version.contains(':') => version.clone(),
         _ => String::new(),
     };
-    // A directory of the project, or a part of another package: nothing is fetched for it. What has an address is fetched,
-    // whatever bundle it says it is in.
+    // A directory of the project, or a part of another package: nothing is fetched for it. What has an address is fetched
+    // from there, also in a bundle.
     let is_local = package.link || ((package.in_bundle || package.bundled) && resolved.is_empty());
     let other = package.name.as_deref().filter(|other| *other != name && !is_local);
     Entry {
@@ -300,7 +300,7 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             (None, None, None) => (Source::Local, ""),
         };
         if source != Source::Local {
-            // Whichever of them answers first, or is preferred by a setting, is where the code comes from.
+            // The code comes from the first one that answers, or that a setting prefers.
             let both = [&package.source, &package.dist].into_iter().flatten();
             let mirrors = both.flat_map(|from| from.mirrors.iter().flatten());
             let archive = dist.filter(|_| !matches!(source, Source::Url(_)));

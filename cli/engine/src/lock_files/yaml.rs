@@ -22,13 +22,13 @@ type Dependencies = BTreeMap<String, Value>;
 struct PnpmFile {
     #[serde(default)]
     packages: BTreeMap<String, PnpmPackage>,
-    /// What the directories of the project need.
+    /// Dependencies of the project's directories.
     #[serde(default)]
     importers: BTreeMap<String, PnpmNeeds>,
-    /// What packages need, since version 9 of the format.
+    /// Dependencies of packages, since version 9 of the format.
     #[serde(default)]
     snapshots: BTreeMap<String, PnpmNeeds>,
-    /// What a project of one directory needs, before version 9.
+    /// Dependencies of a project of one directory, before version 9.
     #[serde(default)]
     dependencies: Dependencies,
     #[serde(default, rename = "devDependencies")]

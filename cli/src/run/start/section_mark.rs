@@ -104,7 +104,7 @@ impl SectionMark {
             if self.known.stand_in(&file.path) {
                 findings.push(finding(&file.path, 1, file.path.clone()));
             }
-            // Whatever it is: a link is text too, and so is what takes the place of one.
+            // A link is text too, and so is what takes the place of one.
             spool.patch(file, &mut patch)?;
             self.in_patch(file, &String::from_utf8_lossy(&patch), &mut findings);
         }
