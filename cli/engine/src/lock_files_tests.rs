@@ -292,6 +292,16 @@ packages:
                 &[("source", 6)],
             ),
             ("{integrity: sha512-BBBB}", "{}", &[("integrity", 6)]),
+            (
+                "{integrity: sha512-AAAA}",
+                "{integrity: sha512-AAAA, type: binary, url: https://evil.example/a.tgz}",
+                &[("registry", 4)],
+            ),
+            (
+                "{integrity: sha512-AAAA}",
+                "{integrity: sha512-AAAA, variants: [{resolution: {type: binary, url: https://evil.example/a.tgz}}]}",
+                &[("registry", 4)],
+            ),
         ],
     );
     let old =
@@ -943,4 +953,230 @@ fn a_package_of_pipenv_that_is_from_another_index_is_found() {
 "#;
     let found = after("Pipfile.lock", pipfile, "\"index\": \"pypi\"", "\"index\": \"own\"");
     assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn a_field_without_a_hash_in_it_pins_nothing() {
+    for (path, base, hash, others) in [
+        (
+            "package-lock.json",
+            "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/a\": {\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-AAAA\"}}}\n",
+            "sha512-AAAA",
+            &["", "x", "sha512-", "sha0-AAAA"][..],
+        ),
+        (
+            "bun.lock",
+            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
+            "sha512-AAAA",
+            &["", "sha512-"],
+        ),
+        (
+            "yarn.lock",
+            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
+             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
+            "sha512-AAAA",
+            &["x", "sha512-"],
+        ),
+        (
+            "yarn.lock",
+            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
+            "10c0/AAAA",
+            &["\"\""],
+        ),
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
+            "sha512-AAAA",
+            &["''", "x"],
+        ),
+        (
+            "Cargo.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             checksum = \"AAAA\"\n",
+            "AAAA",
+            &[""],
+        ),
+        (
+            "poetry.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
+            "sha256:AAAA",
+            &[""],
+        ),
+        (
+            "uv.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
+            "sha256:AAAA",
+            &[""],
+        ),
+        (
+            "Pipfile.lock",
+            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
+            "sha256:AAAA",
+            &[""],
+        ),
+    ] {
+        for other in others {
+            let found = after(path, base, hash, other);
+            assert!(
+                matches!(&found[..], [(category, _)] if category == "integrity"),
+                "{path} with {other:?}: {found:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_address_that_composer_can_fetch_from_counts() {
+    let base = r#"{
+    "packages": [
+        {
+            "name": "a/b",
+            "version": "1.0.0",
+            "source": {"type": "git", "url": "https://github.com/a/b.git", "reference": "abc"},
+            "dist": {"type": "zip", "url": "https://api.github.com/repos/a/b/zipball/abc", "shasum": ""},
+            "notification-url": "https://packagist.org/downloads/"
+        }
+    ]
+}
+"#;
+    let dist = "            \"dist\": {\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\", \"shasum\": \"\"},\n";
+    let mirrors =
+        "\"shasum\": \"\", \"mirrors\": [{\"url\": \"https://evil.example/%package%.zip\", \"preferred\": true}]";
+    for (from, to, expected) in [
+        ("/abc\"", "/def\"", vec![]),
+        ("github.com/a/b.git", "github.com/evil/b.git", one("registry", 6)),
+        ("repos/a/b/", "repos/evil/b/", one("registry", 7)),
+        ("\"shasum\": \"\"", mirrors, one("registry", 7)),
+        (dist, "", one("source", 5)),
+    ] {
+        assert!(base.contains(from), "{from}");
+        // In another version of the package, whose archive has another address anyway.
+        let head = base.replace(from, to).replace("1.0.0", "1.0.1");
+        assert_eq!(found("composer.lock", Some(base), &head), expected, "{from} to {to}");
+    }
+}
+
+#[test]
+fn a_new_package_of_a_bundle_that_has_an_address_is_fetched_from_there() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/a": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz", "integrity": "sha512-A"},
+  "node_modules/a/node_modules/part": {"version": "1.0.0", "inBundle": true}
+}}
+"#;
+    assert_eq!(
+        after(
+            "package-lock.json",
+            npm,
+            "\"inBundle\": true}",
+            "\"inBundle\": true, \"dev\": true}"
+        ),
+        []
+    );
+    let new = r#""inBundle": true},
+  "node_modules/new": {"version": "1.0.0", "inBundle": true, "resolved": "https://evil.example/new.tgz", "integrity": "sha512-B"}"#;
+    assert_eq!(
+        after("package-lock.json", npm, "\"inBundle\": true}", new),
+        one("source", 4)
+    );
+}
+
+#[test]
+fn a_package_from_an_address_that_loses_its_hash_is_found() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/a": {"version": "1.0.0", "resolved": "https://x.example/a.tgz", "integrity": "sha512-A"},
+  "node_modules/b": {"version": "1.0.0", "resolved": "git+ssh://git@github.com/x/b.git#abc"}
+}}
+"#;
+    let hash = ", \"integrity\": \"sha512-A\"";
+    assert_eq!(after("package-lock.json", npm, hash, ""), one("integrity", 2));
+    assert_eq!(after("package-lock.json", npm, "git#abc", "git#def"), []);
+    let flake = "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"tarball\", \"url\": \"https://x.example/a.tar.gz\",\n\
+                 \"narHash\": \"sha256-A\"}}}}\n";
+    let hash = ",\n\"narHash\": \"sha256-A\"";
+    assert_eq!(after("flake.lock", flake, hash, ""), one("integrity", 3));
+}
+
+#[test]
+fn another_package_under_a_name_is_found_and_a_newer_version_of_it_is_not() {
+    let yarn = |request: &str, package: &str, version: &str| {
+        format!(
+            "# yarn lockfile v1\n\n{request}:\n  version \"{version}\"\n  resolved \
+             \"https://registry.yarnpkg.com/{package}/-/{package}-{version}.tgz\"\n  integrity sha512-A\n"
+        )
+    };
+    let berry = |package: &str, version: &str| {
+        format!(
+            "__metadata:\n  version: 8\n\n\"left-pad@npm:^1\":\n  version: {version}\n  resolution: \
+             \"{package}@npm:{version}\"\n  checksum: 10c0/AAAA{version}\n"
+        )
+    };
+    let pnpm = |installed: &str| {
+        format!(
+            "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      left-pad:\n        specifier: ^1\n        \
+             version: {installed}\npackages:\n  left-pad@1.0.0:\n    resolution: {{integrity: sha512-A}}\n  \
+             other@2.0.0:\n    resolution: {{integrity: sha512-B}}\n"
+        )
+    };
+    let below = |installed: &str| {
+        format!(
+            "lockfileVersion: '6.0'\npackages:\n  /a@1.0.0:\n    resolution: {{integrity: sha512-A}}\n    dependencies:\n      \
+             left-pad: {installed}\n  /left-pad@1.0.0:\n    resolution: {{integrity: sha512-B}}\n  \
+             /other@2.0.0(a@1.0.0):\n    resolution: {{integrity: sha512-C}}\n"
+        )
+    };
+    let npm = |package: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/left-pad\": {{{package}, \"integrity\": \"sha512-A\"}}}}}}\n"
+        )
+    };
+    let old = |version: &str| {
+        format!(
+            "{{\"dependencies\": {{\n\"left-pad\": {{\"version\": \"{version}\", \"integrity\": \"sha512-A\"}}}}}}\n"
+        )
+    };
+    let bun = |id: &str| format!("{{\"packages\": {{\n\"x/left-pad\": [\"{id}\", \"\", {{}}, \"sha512-A\"]}}}}\n");
+    for (path, base, head, expected) in [
+        (
+            "package-lock.json",
+            npm("\"version\": \"1.0.0\""),
+            npm("\"name\": \"other\", \"version\": \"2.0.0\""),
+            one("source", 2),
+        ),
+        (
+            "package-lock.json",
+            old("1.0.0"),
+            old("npm:other@2.0.0"),
+            one("source", 2),
+        ),
+        ("bun.lock", bun("left-pad@1.0.0"), bun("other@2.0.0"), one("source", 2)),
+        (
+            "yarn.lock",
+            yarn("left-pad@^1", "left-pad", "1.0.0"),
+            yarn("left-pad@npm:other@^2", "other", "2.0.0"),
+            one("registry", 5),
+        ),
+        (
+            "yarn.lock",
+            berry("left-pad", "1.0.0"),
+            berry("other", "2.0.0"),
+            one("source", 6),
+        ),
+        ("pnpm-lock.yaml", pnpm("1.0.0"), pnpm("other@2.0.0"), one("source", 7)),
+        (
+            "pnpm-lock.yaml",
+            below("1.0.0"),
+            below("/other@2.0.0(a@1.0.0)"),
+            one("source", 6),
+        ),
+    ] {
+        assert_eq!(found(path, Some(&base), &head), expected, "{path}: {head}");
+        let newer = head.replace("2.0.0", "2.0.1");
+        assert_eq!(found(path, Some(&head), &newer), [], "{path}: {newer}");
+    }
+    // A second name for a package, and the first one is true.
+    let one_name = yarn("other@^2", "other", "2.0.0");
+    let two_names = yarn("other@^2, left-pad@^1", "other", "2.0.0");
+    assert_eq!(found("yarn.lock", Some(&one_name), &two_names), one("source", 3));
 }

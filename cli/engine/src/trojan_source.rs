@@ -89,10 +89,10 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
     }
     let mut known = Known::default();
     let mut added: Vec<(u32, Vec<char>)> = Vec::new();
-    for (line, is_added, code) in lines(&text) {
+    for (line, before, code) in lines(&text) {
         let code: Vec<char> = code.chars().collect();
         known.note(&code);
-        if is_added {
+        if before.is_none() {
             added.push((line, code));
         }
     }
@@ -166,27 +166,37 @@ pub fn hold(findings: &[Finding], disguised_paths: &[String]) -> Option<Approval
     Some(ApprovalHold::new(HoldCause::TrojanSource, reason).at(places))
 }
 
-/// The lines of a patch at head: the number, whether it is added, and the code.
-fn lines(patch: &str) -> impl Iterator<Item = (u32, bool, &str)> {
-    let mut number = 0;
+/// The lines of a patch at head: the number, the number at base if it stood there, and the code.
+fn lines(patch: &str) -> impl Iterator<Item = (u32, Option<u32>, &str)> {
+    let (mut before, mut number) = (0, 0);
     let mut in_hunk = false;
     patch.split('\n').filter_map(move |line| {
         if let Some(hunk) = line.strip_prefix("@@ ") {
-            let begin = hunk.split('+').nth(1).and_then(|new| new.split([',', ' ']).next());
-            number = begin.and_then(|begin| begin.parse().ok()).unwrap_or(1);
+            let first = |side: char| {
+                let begin = hunk.split(side).nth(1)?.split([',', ' ']).next()?;
+                begin.parse::<u32>().ok()
+            };
+            (before, number) = (first('-').unwrap_or(1), first('+').unwrap_or(1));
             in_hunk = true;
             return None;
         }
         if !in_hunk {
             return None;
         }
-        let (is_added, code) = match line.split_at_checked(1)? {
-            ("+", code) => (true, code),
-            (" ", code) => (false, code),
-            _ => return None,
-        };
-        number += 1;
-        Some((number - 1, is_added, code.strip_suffix('\r').unwrap_or(code)))
+        let (mark, code) = line.split_at_checked(1)?;
+        let code = code.strip_suffix('\r').unwrap_or(code);
+        let at_base = before;
+        if matches!(mark, "-" | " ") {
+            before += 1;
+        }
+        if matches!(mark, "+" | " ") {
+            number += 1;
+        }
+        match mark {
+            "+" => Some((number - 1, None, code)),
+            " " => Some((number - 1, Some(at_base), code)),
+            _ => None,
+        }
     })
 }
 

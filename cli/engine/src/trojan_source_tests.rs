@@ -165,6 +165,15 @@ fn an_encoding_in_which_ascii_means_something_else_is_critical() {
         assert_eq!(first(path, line), [], "{path} {line}");
     }
     assert_eq!(found("src/a.py", "# coding: utf-7"), [], "only at the top");
+    let hunk = |hunk: &str| {
+        let text = format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n{hunk}");
+        let findings = check("src/a.py", text.as_bytes());
+        findings.iter().map(|finding| finding.line).collect::<Vec<_>>()
+    };
+    let moved_up = "@@ -1,4 +1,3 @@\n-#!/usr/bin/python\n # A tool.\n # coding: utf-7\n x = 1\n";
+    assert_eq!(hunk(moved_up), [2], "a line above it is gone");
+    let known = "@@ -1,3 +1,3 @@\n # A tool.\n # coding: utf-7\n-x = 1\n+x = 2\n";
+    assert_eq!(hunk(known), [0; 0], "it declared the same before");
 }
 
 #[test]

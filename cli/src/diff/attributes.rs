@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
-    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident},
+    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
     review::ReviewSubject,
 };
-use conclave_git::{CheckoutAttributes, Repository, TreeFile};
-use conclave_shared::path_kind::PathKind;
+use conclave_git::{Blob, CheckoutAttributes, Repository, TreeFile};
+use conclave_shared::path_kind::{Form, PathKind};
 
 use crate::exit::Failure;
 
 /// The file that attributes stand in.
 const ATTRIBUTES_FILE: &str = ".gitattributes";
+/// The beginning of the modes of plain files.
+const PLAIN: &str = "100";
 /// The most unchanged files that are named.
 const MAX_NAMED: usize = 20;
 /// How much of a file is searched for `$Id$`, in bytes.
@@ -29,8 +31,8 @@ pub(crate) async fn differing(
     let changed: Vec<&FileDiff> = diff
         .files
         .iter()
-        .filter(|file| file.kind != ChangeKind::Deleted)
-        .filter(|file| matches!(file.content, Content::Text | Content::None))
+        // Also in the place of a link or a submodule.
+        .filter(|file| file.modes.1.starts_with(PLAIN))
         .collect();
     let paths: Vec<&str> = changed.iter().map(|file| file.path.as_str()).collect();
     let attributes = repository.checkout_attributes(head, &paths).await?;
@@ -94,30 +96,49 @@ async fn changing(
     objects: &BTreeMap<&str, &str>,
 ) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
-    let mut asked: Vec<(&str, &str)> = Vec::new();
+    let mut asked: Vec<(&str, &CheckoutAttributes, &str)> = Vec::new();
     for (path, attributes) in attributes {
         let Some(object) = objects.get(path.as_str()) else {
             continue;
         };
         if is_rewritten(path, attributes) {
             found.push(path.clone());
-        } else if attributes.ident {
-            asked.push((path, object));
+        } else if attributes.ident || is_in_lfs(attributes) {
+            asked.push((path, attributes, object));
         }
     }
-    let names: Vec<&str> = asked.iter().map(|(_, object)| *object).collect();
+    let names: Vec<&str> = asked.iter().map(|(.., object)| *object).collect();
     let mut blobs = repository.blobs();
-    let take = |at: usize, blob: Option<conclave_git::Blob>| {
-        if blob.is_some_and(|blob| blob.is_cut() || has_ident(&blob.content)) {
-            found.push(asked[at].0.to_owned());
+    let take = |at: usize, blob: Option<Blob>| {
+        let (path, attributes, _) = asked[at];
+        if blob.is_some_and(|blob| is_changed_by(path, attributes, &blob)) {
+            found.push(path.to_owned());
         }
     };
     blobs.read_each(&names, MAX_SEARCHED, take).await?;
     Ok(found)
 }
 
-/// Returns whether a program or an encoding makes something else of the file. Pictures and the like may be kept by Git
-/// LFS.
+/// Returns whether the attributes change this content. Git LFS puts a content that no reviewer gets in the place of a pointer;
+/// other files it leaves as they are.
+fn is_changed_by(path: &str, attributes: &CheckoutAttributes, blob: &Blob) -> bool {
+    let holds_ident = || blob.is_cut() || has_ident(&blob.content);
+    let is_replaced = || peek(&blob.content).is_pointer() && !is_shown(path);
+    (attributes.ident && holds_ident()) || (is_in_lfs(attributes) && is_replaced())
+}
+
+/// Returns whether Git LFS writes the file into a checkout.
+fn is_in_lfs(attributes: &CheckoutAttributes) -> bool {
+    attributes.filter.as_deref() == Some("lfs")
+}
+
+/// Returns whether a file of this name is shown or unpacked, and never run.
+fn is_shown(path: &str) -> bool {
+    matches!(PathKind::of(path).form, Form::Inert | Form::Archive)
+}
+
+/// Returns whether a program or an encoding makes something else of a file with any content. Pictures and the like may be kept
+/// by Git LFS.
 fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
     let encoded = attributes.encoding.as_deref().is_some_and(|encoding| {
         let encoding = encoding.to_ascii_lowercase();

@@ -3,7 +3,10 @@
 use std::{fmt::Write, os::unix::ffi::OsStrExt, path::Path, process::Command};
 
 use camino::Utf8PathBuf;
-use conclave_engine::diff::{Content, Diff, FilterReason, FilterRules, FilteredDiff, LineMap, Unread};
+use conclave_engine::{
+    diff::{Content, Diff, FilterReason, FilterRules, FilteredDiff, LineMap, Unread},
+    review::ReviewSubject,
+};
 use conclave_git::Repository;
 use conclave_shared::risk::SecurityPaths;
 use globset::GlobSet;
@@ -86,6 +89,20 @@ impl Scene {
             trusted: &GlobSet::empty(),
         };
         without_noise(&repository, diff, rules).await.unwrap()
+    }
+
+    /// The files of which a checkout differs.
+    async fn differing(&self, base: &str, head: &str) -> Vec<String> {
+        let repository = Repository::open(&self.root).await.unwrap();
+        let subject = ReviewSubject {
+            base_sha: base.to_owned(),
+            head_sha: head.to_owned(),
+            ..ReviewSubject::default()
+        };
+        let filtered = self.filtered(base, head).await;
+        let found = attributes::differing(&repository, &subject, &filtered).await.unwrap();
+        assert!(found.iter().all(|file| file.reason == FilterReason::CheckoutDiffers));
+        found.into_iter().map(|file| file.path).collect()
     }
 
     /// What git itself counts, file by file; -1 where it shows no lines.
@@ -532,4 +549,38 @@ async fn a_line_of_100_mb_is_named_and_the_rest_is_read() {
     let left_out: Vec<_> = filtered.filtered.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(left_out, ["big.json", "src/login.rs"]);
     assert!(filtered.filtered.iter().all(|file| file.reason.is_gap()));
+}
+
+#[tokio::test]
+async fn a_new_attribute_of_lfs_is_a_gap_where_an_unchanged_pointer_stands_for_what_may_run() {
+    let scene = Scene::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    for path in ["tool", "data/x.dat", "shown.png"] {
+        scene.write(path, pointer);
+    }
+    scene.write("notes.txt", "no pointer\n");
+    let base = scene.commit();
+    scene.write(
+        ".gitattributes",
+        "tool filter=lfs\n*.dat filter=lfs\n*.png filter=lfs\n*.txt filter=lfs\n",
+    );
+    let head = scene.commit();
+    assert_eq!(
+        scene.differing(&base, &head).await,
+        ["data/x.dat", "tool"],
+        "pictures are shown, and what is no pointer stays as it is"
+    );
+}
+
+#[tokio::test]
+async fn a_file_in_the_place_of_a_link_has_attributes_too() {
+    let scene = Scene::new();
+    scene.write(".gitattributes", "*.sh filter=evil\n");
+    let path = scene.root.join("run.sh");
+    std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+    let base = scene.commit();
+    std::fs::remove_file(&path).unwrap();
+    scene.write("run.sh", "echo run\n");
+    let head = scene.commit();
+    assert_eq!(scene.differing(&base, &head).await, ["run.sh"]);
 }

@@ -62,6 +62,11 @@ impl Peek {
         self.generated.is_some()
     }
 
+    /// Returns whether Git LFS takes the file for a pointer.
+    pub const fn is_pointer(&self) -> bool {
+        self.pointer
+    }
+
     /// What is said by the whole of a file that is called like a source map.
     pub fn of_map(content: &[u8]) -> Self {
         Self {

@@ -143,6 +143,8 @@ fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
 
 fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
     match &entry.source {
+        // The repository of a package that a registry serves.
+        _ if entry.hash == Hash::Beside => None,
         Source::Git(url) => Some(("a Git repository", url)),
         Source::Url(url) => Some(("an address", url)),
         _ => None,
@@ -171,12 +173,24 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .map(|entry| entry.name.as_str())
         .collect();
     let never = change.base.is_some_and(|base| !base.entries.is_empty()) && hashed_names.is_empty();
-    let from_registry = |entry: &Entry| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry);
+    // What comes from a repository or an address may do without, unless it had one there.
+    let hashed_places: HashSet<(&str, String)> = change
+        .base
+        .iter()
+        .flat_map(|base| &base.entries)
+        .filter(|entry| entry.hash == Hash::Present)
+        .map(|entry| (entry.name.as_str(), entry.address()))
+        .collect();
+    let needs_hash = |entry: &Entry| match entry.source {
+        Source::Registry(_) | Source::DefaultRegistry => true,
+        Source::Git(_) | Source::Url(_) => hashed_places.contains(&(entry.name.as_str(), entry.address())),
+        Source::Local => false,
+    };
     let missing: Vec<&Entry> = change
         .head
         .entries
         .iter()
-        .filter(|entry| from_registry(entry))
+        .filter(|entry| needs_hash(entry))
         .filter(|entry| match entry.hash {
             Hash::Present | Hash::Beside => false,
             Hash::Missing => !never && head.get(&key(entry)) > base.get(&key(entry)),
@@ -236,7 +250,8 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         let is_known_source = match &entry.source {
             Source::Registry(registry) => registries.contains(registry.as_str()),
             Source::DefaultRegistry => true,
-            Source::Git(_) | Source::Url(_) | Source::Local => false,
+            Source::Git(_) | Source::Url(_) => entry.hash == Hash::Beside,
+            Source::Local => false,
         };
         if !is_known_source || LISTS.contains(&entry.name.as_str()) {
             return false;
@@ -283,12 +298,18 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
 }
 
 /// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is
-/// another package.
+/// another package. A newer version of the same other package is nothing new.
 fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
     if !change.is_npm {
         return Vec::new();
     }
-    let label = |entry: &Entry| (entry.name.clone(), entry.version.clone(), entry.source_text.clone());
+    let label = |entry: &Entry| {
+        let (version, address) = match entry.alias() {
+            Some((package, _)) if !entry.has_other_address() => (package.to_owned(), String::new()),
+            _ => (entry.version.clone(), entry.source_text.clone()),
+        };
+        (entry.name.clone(), version, address)
+    };
     let known: HashSet<_> = change
         .base
         .iter()
@@ -308,13 +329,19 @@ fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
         change,
         &entries,
         "lock-file-source",
-        |entry| {
-            format!(
+        |entry| match entry.alias() {
+            Some((package, version)) if !entry.has_other_address() => format!(
+                "What is installed as `{}` is another package: `{}` in version `{}`.",
+                shown(&entry.name),
+                shown(package),
+                shown(version)
+            ),
+            _ => format!(
                 "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
                 shown(&entry.name),
                 shown(&entry.version),
                 shown(&entry.address())
-            )
+            ),
         },
         "So it is with",
         "Who reads the name and the version believes to have other code than what is installed.",

@@ -36,6 +36,10 @@ impl Hash {
     }
 }
 
+/// Parts of addresses before which the package stands, and behind which its version:
+/// `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`, `https://api.github.com/repos/owner/name/zipball/abc`.
+const VERSIONS: [&str; 4] = ["/-/", "/zipball/", "/repository/archive", "/get/"];
+
 /// A locked package, or one more place that one comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -77,32 +81,44 @@ impl Entry {
     /// What serves the package, whatever its version: `None` where that is this very project.
     pub(super) fn origin(&self) -> Option<String> {
         match &self.source {
-            // `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`: what is before is the package.
-            Source::Registry(registry) => Some(match self.source_text.split_once("/-/") {
-                Some((package, _)) if package.contains("://") => repository(package),
-                _ => registry.clone(),
-            }),
+            Source::Registry(registry) => {
+                let package = VERSIONS.iter().find_map(|mark| self.source_text.split_once(*mark));
+                Some(match package {
+                    Some((package, _)) if package.contains("://") => repository(package),
+                    _ => registry.clone(),
+                })
+            }
             Source::DefaultRegistry => Some(String::new()),
             Source::Git(url) | Source::Url(url) => Some(url.clone()),
             Source::Local => None,
         }
     }
 
-    /// Returns whether it comes from a registry of npm by an address that names another package or another version.
+    /// The package of npm and its version that are installed under the name, if that is another package: `npm:other@1.0.0`.
+    pub(super) fn alias(&self) -> Option<(&str, &str)> {
+        let (package, version) = split_name(self.version.strip_prefix("npm:")?);
+        (!version.is_empty() && package != self.name).then_some((package, version))
+    }
+
+    /// Returns whether another package of npm, or another version, is installed than name and version say.
     pub(super) fn is_mislabeled(&self) -> bool {
+        self.alias().is_some() || self.has_other_address()
+    }
+
+    /// Returns whether it comes from a registry of npm by an address that names another package or another version.
+    pub(super) fn has_other_address(&self) -> bool {
+        let (name, version) = self.alias().unwrap_or((self.name.as_str(), self.version.as_str()));
         let address = self.source_text.split(['#', '?']).next().unwrap_or_default();
         let address = address.replace("%2F", "/").replace("%2f", "/").replace("%40", "@");
         let (Source::Registry(_), Some((package, file))) = (&self.source, address.split_once("/-/")) else {
             return false;
         };
         // Behind `npm:`, and without what a tarball's name leaves out.
-        let version = self.version.rsplit(':').next().unwrap_or_default();
+        let version = version.rsplit(':').next().unwrap_or_default();
         let version = version.split('+').next().unwrap_or_default();
-        let (scope, bare) = self.name.rsplit_once('/').unwrap_or(("", &self.name));
+        let (scope, bare) = name.rsplit_once('/').unwrap_or(("", name));
         let file = file.strip_prefix(scope).unwrap_or(file).trim_start_matches('/');
-        let is_package = package
-            .strip_suffix(self.name.as_str())
-            .is_some_and(|rest| rest.ends_with('/'));
+        let is_package = package.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'));
         !is_package || file != format!("{bare}-{version}.tgz")
     }
 
@@ -114,6 +130,18 @@ impl Entry {
             Source::DefaultRegistry | Source::Local => String::new(),
         }
     }
+}
+
+/// Beginnings of the hashes that the package managers of npm check. They pass over other words, and install without a check.
+const NPM_HASHES: [&str; 4] = ["sha1-", "sha256-", "sha384-", "sha512-"];
+
+/// The hashes of a package of the npm world, in a fixed order; empty if none of the words is one.
+pub(super) fn npm_hashes(integrity: &str) -> String {
+    let is_hash = |word: &&str| {
+        let digest = |algorithm: &&str| word.strip_prefix(*algorithm).filter(|digest| !digest.is_empty());
+        NPM_HASHES.iter().any(|algorithm| digest(algorithm).is_some())
+    };
+    joined(integrity.split_whitespace().filter(is_hash))
 }
 
 /// Hashes in a fixed order, as one text.
@@ -131,7 +159,13 @@ pub(super) struct LockFile {
 }
 
 impl LockFile {
-    pub(super) fn new(entries: Vec<Entry>) -> Self {
+    pub(super) fn new(mut entries: Vec<Entry>) -> Self {
+        // A field for a hash that holds none pins nothing.
+        for entry in entries.iter_mut().filter(|entry| entry.integrity.is_empty()) {
+            if entry.hash == Hash::Present {
+                entry.hash = Hash::Missing;
+            }
+        }
         Self { entries }
     }
 

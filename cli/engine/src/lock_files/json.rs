@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::entry::{Entry, Hash, Source, joined, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, joined, npm_hashes, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is not valid JSON: {error}"))
@@ -24,6 +24,8 @@ struct NpmFile {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct NpmPackage {
+    /// The name of the package, where it is installed under another one.
+    name: Option<String>,
     version: Option<String>,
     resolved: Option<Value>,
     integrity: Option<String>,
@@ -65,8 +67,6 @@ fn npm_tree(packages: &BTreeMap<String, NpmPackage>, entries: &mut Vec<Entry>) -
 }
 
 fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
-    // A directory of the project, or a part of another package: nothing is fetched for it.
-    let is_local = package.link || package.in_bundle || package.bundled;
     let version = package.version.clone().unwrap_or_default();
     let resolved = match &package.resolved {
         Some(Value::String(resolved)) => resolved.clone(),
@@ -74,9 +74,13 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
         _ if version.contains(':') => version.clone(),
         _ => String::new(),
     };
+    // A directory of the project, or a part of another package: nothing is fetched for it. What has an address is fetched
+    // from there, also in a bundle.
+    let is_local = package.link || ((package.in_bundle || package.bundled) && resolved.is_empty());
+    let other = package.name.as_deref().filter(|other| *other != name && !is_local);
     Entry {
         name: name.to_owned(),
-        version,
+        version: other.map_or_else(|| version.clone(), |other| format!("npm:{other}@{version}")),
         source: match resolved.as_str() {
             _ if is_local => Source::Local,
             "" => Source::DefaultRegistry,
@@ -87,7 +91,7 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
         } else {
             Hash::required(package.integrity.is_some())
         },
-        integrity: joined(package.integrity.as_deref().unwrap_or_default().split_whitespace()),
+        integrity: npm_hashes(package.integrity.as_deref().unwrap_or_default()),
         source_text: resolved,
         anchor: format!("\"{key}\":"),
     }
@@ -112,19 +116,23 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
             (Source::DefaultRegistry, Some(url)) if !url.is_empty() => (Source::Registry(origin(url)), url),
             (source, _) => (source, specifier),
         };
-        let is_hash = |field: &Value| field.as_str().is_some_and(|text| text.starts_with("sha"));
+        let hashes = fields.iter().skip(1).filter_map(Value::as_str).map(npm_hashes);
+        let hashes: Vec<String> = hashes.filter(|hash| !hash.is_empty()).collect();
+        // What is below the package `a` is written as `a/b`.
+        let (before, last) = key.rsplit_once('/').unwrap_or(("", key));
+        let scope = before.rsplit('/').next().filter(|scope| scope.starts_with('@'));
+        let installed = scope.map_or_else(|| last.to_owned(), |scope| format!("{scope}/{last}"));
+        let is_alias = installed != name && matches!(source, Source::Registry(_) | Source::DefaultRegistry);
         entries.push(Entry {
-            name: name.to_owned(),
-            version: specifier.to_owned(),
+            name: if is_alias { installed } else { name.to_owned() },
+            version: if is_alias {
+                format!("npm:{id}")
+            } else {
+                specifier.to_owned()
+            },
             source,
-            hash: Hash::required(fields.iter().skip(1).any(is_hash)),
-            integrity: joined(
-                fields
-                    .iter()
-                    .skip(1)
-                    .filter(|field| is_hash(field))
-                    .filter_map(Value::as_str),
-            ),
+            hash: Hash::required(!hashes.is_empty()),
+            integrity: joined(hashes.iter().map(String::as_str)),
             source_text: source_text.to_owned(),
             anchor: format!("\"{key}\": ["),
         });
@@ -264,6 +272,12 @@ struct ComposerSource {
     #[serde(default)]
     url: String,
     shasum: Option<String>,
+    mirrors: Option<Vec<ComposerMirror>>,
+}
+
+#[derive(Deserialize)]
+struct ComposerMirror {
+    url: String,
 }
 
 pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
@@ -276,16 +290,31 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             .as_ref()
             .map(|source| source.url.as_str())
             .filter(|url| !url.is_empty());
-        // Only a registry wants to be notified; a package without that address is fetched from where it is developed.
+        // Only a registry wants to be notified; a package without that address, or without an archive, is fetched from where
+        // it is developed.
         let (source, source_text) = match (&package.notification_url, repository_url, dist) {
             (_, _, Some(dist)) if dist.kind == "path" => (Source::Local, ""),
-            (Some(url), ..) => (Source::Registry(origin(url)), url.as_str()),
-            (None, Some(url), _) => (Source::Git(repository(url)), url),
+            (Some(url), _, Some(_)) | (Some(url), None, None) => (Source::Registry(origin(url)), url.as_str()),
+            (_, Some(url), _) => (Source::Git(repository(url)), url),
             (None, None, Some(dist)) => (Source::Url(repository(&dist.url)), dist.url.as_str()),
             (None, None, None) => (Source::Local, ""),
         };
-        if let (Source::Registry(_), Some(dist)) = (&source, dist) {
-            entries.push(place(&package.name, &package.version, &dist.url));
+        if source != Source::Local {
+            // The code comes from the first one that answers, or that a setting prefers.
+            let both = [&package.source, &package.dist].into_iter().flatten();
+            let mirrors = both.flat_map(|from| from.mirrors.iter().flatten());
+            let archive = dist.filter(|_| !matches!(source, Source::Url(_)));
+            let urls = archive.map(|dist| &dist.url).into_iter();
+            entries.extend(
+                urls.chain(mirrors.map(|mirror| &mirror.url))
+                    .map(|url| place(&package.name, &package.version, url)),
+            );
+        }
+        if let (Source::Registry(_), Some(url)) = (&source, repository_url) {
+            entries.push(Entry {
+                source: Source::Git(repository(url)),
+                ..place(&package.name, &package.version, url)
+            });
         }
         let has_hash = dist.is_some_and(|dist| dist.shasum.as_deref().is_some_and(|sum| !sum.is_empty()));
         entries.push(Entry {

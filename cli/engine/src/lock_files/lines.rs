@@ -2,67 +2,86 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name};
 
 /// Blocks: a line with the requests, then indented fields.
 pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries: Vec<Entry> = Vec::new();
+    // One package may be requested by several names; each of them is installed.
+    let mut block = 0;
+    let mut others = Vec::new();
     for line in text.lines() {
         let is_field = line.starts_with(char::is_whitespace);
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
         if !is_field {
-            let first = line
-                .trim_end_matches(':')
-                .split(", ")
-                .next()
-                .unwrap_or_default()
-                .trim_matches('"');
-            entries.push(Entry {
-                name: split_name(first).0.to_owned(),
-                version: String::new(),
-                source: Source::DefaultRegistry,
-                hash: Hash::Missing,
-                integrity: String::new(),
-                source_text: String::new(),
-                anchor: line.to_owned(),
-            });
+            block = entries.len();
+            for request in line.trim_end_matches(':').split(", ") {
+                let (name, range) = split_name(request.trim_matches('"'));
+                if entries[block..].iter().any(|entry| entry.name == name) {
+                    continue;
+                }
+                if let Some(other) = range.strip_prefix("npm:") {
+                    others.push((entries.len(), split_name(other).0));
+                }
+                entries.push(Entry {
+                    name: name.to_owned(),
+                    version: String::new(),
+                    source: Source::DefaultRegistry,
+                    hash: Hash::Missing,
+                    integrity: String::new(),
+                    source_text: String::new(),
+                    anchor: line.to_owned(),
+                });
+            }
             continue;
         }
         // Deeper lines are dependencies, which may have any name.
-        let (Some(entry), Some((field, value))) = (entries.last_mut(), line.trim().split_once(' ')) else {
+        let depth = line.len() - line.trim_start().len();
+        let Some((field, value)) = line.trim().split_once(' ').filter(|_| depth <= 2) else {
             continue;
         };
-        if line.len() - line.trim_start().len() > 2 {
-            continue;
-        }
-        let value = value.trim_matches('"');
-        match field.trim_matches('"') {
-            "version" => value.clone_into(&mut entry.version),
-            "resolved" => {
-                entry.source = npm_source(value);
-                value.clone_into(&mut entry.source_text);
-                // Before it had a field, the hash was a part of the address.
-                let fragment = value.split_once('#').map_or("", |(_, fragment)| fragment);
-                let is_hash = fragment.len() == 40 && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
-                if is_hash && entry.hash == Hash::Missing {
-                    entry.hash = Hash::Optional;
-                }
-                if is_hash && entry.integrity.is_empty() {
-                    fragment.clone_into(&mut entry.integrity);
-                }
-            }
-            "integrity" if value.starts_with("sha") => {
-                entry.hash = Hash::Present;
-                value.clone_into(&mut entry.integrity);
-            }
-            _ => {}
+        for entry in &mut entries[block..] {
+            take_field(entry, field.trim_matches('"'), value.trim_matches('"'));
         }
     }
-    match entries.iter().find(|entry| entry.version.is_empty()) {
-        Some(entry) => Err(format!("`{}` begins no package", shortened(&entry.anchor))),
-        None => Ok(entries),
+    if let Some(entry) = entries.iter().find(|entry| entry.version.is_empty()) {
+        return Err(format!("`{}` begins no package", shortened(&entry.anchor)));
+    }
+    for (at, other) in others {
+        let entry = &mut entries[at];
+        if entry.name != other {
+            entry.version = format!("npm:{other}@{}", entry.version);
+        }
+    }
+    Ok(entries)
+}
+
+/// Takes a field of a package of Yarn 1.
+fn take_field(entry: &mut Entry, field: &str, value: &str) {
+    match field {
+        "version" => value.clone_into(&mut entry.version),
+        "resolved" => {
+            entry.source = npm_source(value);
+            value.clone_into(&mut entry.source_text);
+            // Before it had a field, the hash was a part of the address.
+            let fragment = value.split_once('#').map_or("", |(_, fragment)| fragment);
+            let is_hash = fragment.len() == 40 && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_hash && entry.hash == Hash::Missing {
+                entry.hash = Hash::Optional;
+            }
+            if is_hash && entry.integrity.is_empty() {
+                fragment.clone_into(&mut entry.integrity);
+            }
+        }
+        "integrity" => {
+            let hashes = npm_hashes(value);
+            if !hashes.is_empty() {
+                (entry.hash, entry.integrity) = (Hash::Present, hashes);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -13,6 +13,11 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     ::toml::from_str(text).map_err(|error| format!("it is not valid TOML: {}", error.message()))
 }
 
+/// Returns whether a field for a hash holds one.
+fn is_hashed(hash: Option<&str>) -> bool {
+    hash.is_some_and(|hash| !hash.is_empty())
+}
+
 fn anchor(name: &str, version: &str) -> String {
     format!("name = \"{name}\"\nversion = \"{version}\"")
 }
@@ -113,7 +118,7 @@ pub(super) fn poetry(text: &str) -> Result<Vec<Entry>, String> {
         } else {
             &package.files
         };
-        let hashed = !artefacts.is_empty() && artefacts.iter().all(|artefact| artefact.hash.is_some());
+        let hashed = !artefacts.is_empty() && artefacts.iter().all(|artefact| is_hashed(artefact.hash.as_deref()));
         Entry {
             name: package.name.clone(),
             version: package.version.clone(),
@@ -174,7 +179,7 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
             _ => (Source::Local, ""),
         };
         let artefacts: Vec<&UvArtefact> = package.sdist.iter().chain(&package.wheels).collect();
-        let hashed = artefacts.iter().all(|artefact| artefact.hash.is_some());
+        let hashed = artefacts.iter().all(|artefact| is_hashed(artefact.hash.as_deref()));
         if matches!(source, Source::Registry(_)) {
             let urls = artefacts.iter().filter_map(|artefact| artefact.url.as_deref());
             entries.extend(

@@ -1,25 +1,60 @@
 //! Lock files in YAML: pnpm, and Yarn since version 2.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_norway::Value;
 
-use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::{
+    entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name},
+    json::place,
+};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
 }
 
+/// Dependencies by the names under which they are installed, each with a version, or the key of another package, perhaps as
+/// `version` beside what was asked for.
+type Dependencies = BTreeMap<String, Value>;
+
 #[derive(Deserialize)]
 struct PnpmFile {
     #[serde(default)]
     packages: BTreeMap<String, PnpmPackage>,
+    /// Dependencies of the project's directories.
+    #[serde(default)]
+    importers: BTreeMap<String, PnpmNeeds>,
+    /// Dependencies of packages, since version 9 of the format.
+    #[serde(default)]
+    snapshots: BTreeMap<String, PnpmNeeds>,
+    /// Dependencies of a project of one directory, before version 9.
+    #[serde(default)]
+    dependencies: Dependencies,
+    #[serde(default, rename = "devDependencies")]
+    dev_dependencies: Dependencies,
+    #[serde(default, rename = "optionalDependencies")]
+    optional_dependencies: Dependencies,
+}
+
+#[derive(Deserialize)]
+struct PnpmNeeds {
+    #[serde(default, rename = "dependencies")]
+    always: Dependencies,
+    #[serde(default, rename = "devDependencies")]
+    dev: Dependencies,
+    #[serde(default, rename = "optionalDependencies")]
+    optional: Dependencies,
 }
 
 #[derive(Deserialize)]
 struct PnpmPackage {
     #[serde(default)]
     resolution: PnpmResolution,
+    #[serde(default)]
+    dependencies: Dependencies,
+    #[serde(default, rename = "optionalDependencies")]
+    optional_dependencies: Dependencies,
 }
 
 #[derive(Deserialize, Default)]
@@ -32,6 +67,30 @@ struct PnpmResolution {
     repo: Option<String>,
     #[serde(default)]
     directory: Option<String>,
+    /// Where a program is fetched from as it is, such as a runtime.
+    #[serde(default)]
+    url: Option<String>,
+    /// The same for several platforms.
+    #[serde(default)]
+    variants: Vec<PnpmVariant>,
+}
+
+#[derive(Deserialize)]
+struct PnpmVariant {
+    resolution: PnpmResolution,
+}
+
+impl PnpmResolution {
+    /// Adds the addresses of programs, each as one more place of this package.
+    fn add_programs(&self, package: &Entry, places: &mut Vec<Entry>) {
+        let urls = self.url.iter();
+        places.extend(urls.map(|url| place(&package.name, &package.version, url)));
+        for PnpmVariant { resolution } in &self.variants {
+            let archives = resolution.tarball.iter();
+            places.extend(archives.map(|url| place(&package.name, &package.version, url)));
+            resolution.add_programs(package, places);
+        }
+    }
 }
 
 pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
@@ -54,17 +113,57 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
             name: name.to_owned(),
             version: version.to_owned(),
             source,
-            hash: if resolution.integrity.is_some() {
-                Hash::Present
-            } else {
-                Hash::Missing
-            },
-            integrity: resolution.integrity.clone().unwrap_or_default(),
+            hash: Hash::required(resolution.integrity.is_some()),
+            integrity: npm_hashes(resolution.integrity.as_deref().unwrap_or_default()),
             source_text,
             anchor: key.clone(),
         }
     });
-    Ok(entries.collect())
+    let mut entries: Vec<Entry> = entries.collect();
+    let mut more = pnpm_aliases(&file, &entries);
+    for (package, entry) in file.packages.values().zip(&entries) {
+        package.resolution.add_programs(entry, &mut more);
+    }
+    entries.append(&mut more);
+    Ok(entries)
+}
+
+/// Names under which another package is installed.
+fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
+    let of_registries = file.packages.keys().map(String::as_str).zip(entries);
+    let of_registries: HashMap<&str, &Entry> = of_registries
+        .filter(|(_, entry)| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry))
+        .collect();
+    let needs = file.importers.values().chain(file.snapshots.values());
+    let needs = needs.flat_map(|needs| [&needs.always, &needs.dev, &needs.optional]);
+    let of_packages = file.packages.values();
+    let of_packages = of_packages.flat_map(|package| [&package.dependencies, &package.optional_dependencies]);
+    let root = [&file.dependencies, &file.dev_dependencies, &file.optional_dependencies];
+    let mut seen = BTreeSet::new();
+    let mut aliases = Vec::new();
+    for (name, dependency) in needs.chain(of_packages).chain(root).flatten() {
+        let version = dependency.as_str().or_else(|| dependency.get("version")?.as_str());
+        // Perhaps followed by what it was resolved against.
+        let plain = version.and_then(|version| version.split('(').next());
+        let mut keys = [version, plain].into_iter().flatten();
+        let Some((key, package)) = keys.find_map(|key| of_registries.get_key_value(key)) else {
+            // A version of the package of that name, or a place.
+            continue;
+        };
+        if package.name != *name && seen.insert((name, *key)) {
+            aliases.push(Entry {
+                name: name.clone(),
+                version: format!("npm:{}@{}", package.name, package.version),
+                source: Source::DefaultRegistry,
+                // That of the package itself.
+                hash: Hash::Beside,
+                integrity: String::new(),
+                source_text: (*key).to_owned(),
+                anchor: (*key).to_owned(),
+            });
+        }
+    }
+    aliases
 }
 
 #[derive(Deserialize)]
@@ -80,7 +179,7 @@ struct BerryPackage {
 pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
     let file: BTreeMap<String, BerryPackage> = read(text)?;
     let mut entries = Vec::new();
-    for package in file.values() {
+    for (requests, package) in &file {
         let Some(resolution) = &package.resolution else {
             continue;
         };
@@ -92,6 +191,22 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
                 specifier,
             ),
         };
+        if matches!(source, Source::Registry(_) | Source::DefaultRegistry) {
+            let names = requests.split(", ").map(|request| split_name(request).0);
+            let others: BTreeSet<&str> = names.filter(|other| *other != name).collect();
+            let version = specifier.split("::").next().unwrap_or_default();
+            let version = version.strip_prefix("npm:").unwrap_or(version);
+            entries.extend(others.into_iter().map(|other| Entry {
+                name: other.to_owned(),
+                version: format!("npm:{name}@{version}"),
+                source: source.clone(),
+                // That of the package itself.
+                hash: Hash::Beside,
+                integrity: String::new(),
+                source_text: source_text.to_owned(),
+                anchor: format!("\"{requests}\":"),
+            }));
+        }
         entries.push(Entry {
             name: name.to_owned(),
             // What is behind is where the version comes from.

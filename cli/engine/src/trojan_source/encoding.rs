@@ -10,15 +10,17 @@ const LINES: u32 = 2;
 const PLAIN: &str = "utf-8 utf8 u8 ascii us-ascii latin iso-8859 iso8859 cp125 windows-125 euc- gb2312 gbk gb18030 big5 koi8 \
     binary ascii-8bit";
 
-/// Checks the first lines of a file that a program reads by the encoding that they declare.
-pub(super) fn check<'a>(path: &str, lines: impl Iterator<Item = (u32, bool, &'a str)>) -> Option<Finding> {
+/// Checks the first lines of a file that a program reads by the encoding that they declare. One that stood further below
+/// at base declares nothing before this change.
+pub(super) fn check<'a>(path: &str, lines: impl Iterator<Item = (u32, Option<u32>, &'a str)>) -> Option<Finding> {
     if !is_declared_in(path) {
         return None;
     }
     let mut first = lines.take_while(|(line, ..)| *line <= LINES);
-    let (line, code) = first.find_map(|(line, is_added, code)| {
+    let (line, code) = first.find_map(|(line, before, code)| {
         let name = declared(code)?;
-        (is_added && !PLAIN.split_ascii_whitespace().any(|plain| name.starts_with(plain))).then_some((line, code))
+        let is_new = before.is_none_or(|before| before > LINES);
+        (is_new && !PLAIN.split_ascii_whitespace().any(|plain| name.starts_with(plain))).then_some((line, code))
     })?;
     Some(super::finding(
         path,

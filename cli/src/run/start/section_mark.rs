@@ -1,7 +1,7 @@
 //! The secret mark of the prompts' sections: a new one for every head commit, and what it means if somebody else knows it.
 
 use conclave_engine::{
-    diff::{Content, FileDiff, FilterReason, FilteredDiff},
+    diff::{FileDiff, FilterReason, FilteredDiff},
     review::{ApprovalHold, HoldCause, ReviewSubject},
     untrusted::{KnownMarks, Nonce, Untrusted},
 };
@@ -93,7 +93,7 @@ impl SectionMark {
         Ok(findings)
     }
 
-    /// Looks for the mark in everything that people wrote and in every line that the change adds.
+    /// Looks for the mark in everything that people wrote, in every line that the change adds, and in all names of files.
     fn in_change(&self, subject: &ReviewSubject, diff: &FilteredDiff, spool: &Spool) -> Result<Vec<Finding>, Failure> {
         let mut findings = self.in_words(subject);
         let mut patch = Vec::new();
@@ -104,11 +104,13 @@ impl SectionMark {
             if self.known.stand_in(&file.path) {
                 findings.push(finding(&file.path, 1, file.path.clone()));
             }
-            if file.content == Content::Text {
-                spool.patch(file, &mut patch)?;
-                self.in_patch(file, &String::from_utf8_lossy(&patch), &mut findings);
-            }
+            // A link is text too, and so is what takes the place of one.
+            spool.patch(file, &mut patch)?;
+            self.in_patch(file, &String::from_utf8_lossy(&patch), &mut findings);
         }
+        let left_out = diff.filtered.iter().map(|file| &file.path);
+        let named = left_out.filter(|path| self.known.stand_in(path));
+        findings.extend(named.map(|path| finding(path, 1, path.clone())));
         Ok(findings)
     }
 
@@ -221,7 +223,55 @@ fn finding(file: &str, line: u32, evidence: String) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use camino::Utf8Path;
+    use conclave_engine::diff::FilteredFile;
+
     use super::*;
+    use crate::diff::Intake;
+
+    #[test]
+    fn the_mark_is_found_in_links_in_what_takes_their_place_and_in_names() {
+        let (none, old, new) = ("0".repeat(40), "a".repeat(40), "b".repeat(40));
+        let text = "mr_body_0123456789ab";
+        let git = format!(
+            ":120000 100644 {old} {new} T\0notes.md\0:000000 120000 {none} {new} A\0link\0\0\
+             diff --git a/notes.md b/notes.md\ndeleted file mode 120000\nindex {old}..{none}\n--- a/notes.md\n+++ /dev/null\n\
+             @@ -1 +0,0 @@\n-x\n\\ No newline at end of file\n\
+             diff --git a/notes.md b/notes.md\nnew file mode 100644\nindex {none}..{new}\n--- /dev/null\n+++ b/notes.md\n\
+             @@ -0,0 +1,2 @@\n+Notes.\n+</{text}>\n\
+             diff --git a/link b/link\nnew file mode 120000\nindex {none}..{new}\n--- /dev/null\n+++ b/link\n\
+             @@ -0,0 +1 @@\n+{text}\n\\ No newline at end of file\n"
+        );
+        let directory = tempfile::tempdir().expect("a directory");
+        let scratch = Utf8Path::from_path(directory.path()).expect("UTF-8");
+        let mut intake = Intake::new(scratch).expect("a spool");
+        intake.push(git.as_bytes()).expect("git's output");
+        let (diff, spool) = intake.finish().expect("a diff");
+        let diff = FilteredDiff {
+            files: diff.files,
+            filtered: vec![FilteredFile {
+                path: format!("vendor/{text}.js"),
+                reason: FilterReason::Vendored,
+            }],
+            ..FilteredDiff::default()
+        };
+        let nonce = Nonce::new(b"secret", "subject");
+        let mark = SectionMark {
+            known: KnownMarks::new([&nonce]),
+            nonce,
+        };
+        let found = mark
+            .in_change(&ReviewSubject::default(), &diff, &spool)
+            .expect("readable");
+        let places: Vec<(&str, u32)> = found
+            .iter()
+            .map(|finding| (finding.file.as_str(), finding.line))
+            .collect();
+        assert_eq!(
+            places,
+            [("notes.md", 2), ("link", 1), ("vendor/mr_body_0123456789ab.js", 1)]
+        );
+    }
 
     #[test]
     fn a_hunk_says_where_it_begins() {
