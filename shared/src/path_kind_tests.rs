@@ -267,4 +267,5 @@ fn no_word_is_listed_twice() {
         assert_eq!(entries(rows).len(), words.len());
         assert!(words.iter().all(|word| *word == word.to_ascii_lowercase()));
     }
+    assert_eq!(INDEX.above.len(), each_word(DIRECTORIES).count());
 }
