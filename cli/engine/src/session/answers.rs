@@ -109,7 +109,7 @@ impl<'a> Answers<'a> {
 
     /// The words that may tell a problem that is in no finding, if there are any.
     pub(super) fn may_have_told(&self) -> Option<String> {
-        let words = self.words.as_ref().or(self.asserted.first());
+        let words = self.words.as_ref();
         let unreadable = || (self.owed > 0).then(|| "a finding that could not be read".to_owned());
         words.map(|words| format!("\"{}\"", line(words))).or_else(unreadable)
     }
@@ -156,18 +156,29 @@ impl<'a> Answers<'a> {
     /// taken back.
     async fn read_earlier(&mut self, answer: &SessionAnswer) {
         for message in &answer.earlier {
-            if !self.heard.insert(message.id.clone()) {
-                continue;
-            }
-            if holds_findings(&message.text) {
-                self.read(&message.text).await;
-                self.asserted.extend(self.words.take());
-            } else {
-                let asserted = asserted(&message.text, &self.paths());
-                self.asserted.extend(asserted);
-                self.asserted.truncate(MAX_ASSERTED);
+            if self.heard.insert(message.id.clone()) {
+                self.hear(&message.text).await;
             }
         }
+    }
+
+    /// Reads a message that is not an answer.
+    async fn hear(&mut self, text: &str) {
+        if holds_findings(text) {
+            self.read(text).await;
+            self.asserted.extend(self.words.take());
+        } else {
+            let asserted = asserted(text, &self.paths());
+            self.asserted.extend(asserted);
+            self.asserted.truncate(MAX_ASSERTED);
+        }
+    }
+
+    /// Ends the conversation. A problem that was told in a turn without an answer is one that no finding reports, too, and nobody
+    /// is left to be asked about it.
+    pub(super) fn end(&mut self) {
+        self.miss_unheard();
+        self.miss_asserted();
     }
 
     /// Asks about a problem that was asserted beside a tool call and is in no finding.
@@ -410,8 +421,8 @@ impl FollowUp for Answers<'_> {
     async fn overhear(&mut self, answer: &SessionAnswer) {
         self.read_earlier(answer).await;
         let is_new = answer.message.as_ref().is_some_and(|id| self.heard.insert(id.clone()));
-        if is_new && holds_findings(&answer.text) {
-            self.read(&answer.text).await;
+        if is_new {
+            self.hear(&answer.text).await;
         }
         self.read_broken().await;
     }

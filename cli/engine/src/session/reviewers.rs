@@ -185,6 +185,7 @@ async fn run_member(
     };
     let mut answers = Answers::new(context, &member, input);
     let session = run_session(context, &task, &mut answers).await;
+    answers.end();
     let has_answer = session.text.is_some();
     let (smaller, reads) = (session.smaller, session.into_report(&mut report));
     // All messages of a reviewer count together, those of one that failed too.

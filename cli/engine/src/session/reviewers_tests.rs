@@ -10,7 +10,7 @@ use crate::{
     diff::{Content, FileDiff, PatchRange},
     ports::{BudgetState, Remedy, SourceTree},
     review::{GivenPatch, RepairKind, StopCause},
-    session::test_support::{Play, Stage, context, fails, lives, route, says},
+    session::test_support::{Play, Stage, context, ends, fails, lives, route, says},
 };
 
 struct NoSource;
@@ -667,5 +667,36 @@ async fn words_that_may_tell_a_problem_make_any_reviewer_a_required_one() {
         assert_eq!(report.required, !is_ok, "{first}, {second}");
         let reason = report.reason.clone().unwrap_or_default();
         assert!(is_ok || reason.contains(second.trim_end_matches('.')), "{reason}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_problem_told_in_a_second_turn_without_an_answer_makes_any_reviewer_a_failed_and_required_one() {
+    let first = block(&[finding("warning", "A quote that is not there.", "not there")]);
+    for (words, is_ok) in [("Let me read the callers.", true), ("Anyone can read all rows.", false)] {
+        for is_cut_off in [true, false] {
+            let first = first.clone();
+            let stage = Stage::new(move |_, number| match (number, is_cut_off) {
+                (1, _) => says(5, &first),
+                (_, true) => ends(5, words, "length"),
+                (_, false) => [ends(5, words, "tool-calls"), fails(5, "APIError", Remedy::None)].concat(),
+            });
+            let (context, ..) = context(&stage);
+            let mut members = members(&["documentation"]);
+            members[0].required = false;
+            let input = PanelInput {
+                source: Arc::new(OneFile),
+                ..input()
+            };
+            let panel = run_at_once(&context, members, &input, 1).await;
+            let report = &panel.reports[0];
+            assert_eq!(
+                (report.outcome == ReviewerOutcome::Ok, report.required),
+                (is_ok, !is_ok),
+                "{words} {is_cut_off}: {report:#?}"
+            );
+            let reason = report.reason.clone().unwrap_or_default();
+            assert!(is_ok || reason.contains("read all rows"), "{reason}");
+        }
     }
 }
