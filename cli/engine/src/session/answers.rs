@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::{
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
-    sameness::{is_same, makes_good, repeats_it},
+    sameness::{is_same, makes_good, repeats_it, says_again},
 };
 use super::{
     PanelInput, SessionContext,
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, claims_agree, half_finding,
-        holds_findings, may_tell, path_of, poor_instructions, scan, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
+        may_tell, path_of, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -313,16 +313,7 @@ impl<'a> Answers<'a> {
             }
         }
         for finding in checked.findings {
-            let known = self.findings.iter_mut().find(|known| {
-                // One remark on poor instructions is enough for a merge request.
-                let is_once = finding.fingerprint == poor_instructions();
-                let is_known = is_once && known.fingerprint == finding.fingerprint;
-                is_known
-                    || known.file == finding.file
-                        && known.line == finding.line
-                        && (known.claim == finding.claim
-                            || (known.fingerprint == finding.fingerprint && claims_agree(&known.claim, &finding.claim)))
-            });
+            let known = self.findings.iter_mut().find(|known| says_again(&finding, known));
             match known {
                 Some(known) => known.severity = known.severity.max(finding.severity),
                 None => self.findings.push(finding),
