@@ -291,13 +291,19 @@ impl<'a> Answers<'a> {
     fn join(&mut self, faults: Vec<String>, checked: Checked) {
         let mut fresh: Vec<bool> = vec![true; checked.findings.len()];
         let rules = self.rules;
-        self.open.retain(|lost| {
-            let good =
-                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules));
-            if let Some(index) = good {
+        self.open.retain_mut(|lost| {
+            while let Some(index) =
+                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules))
+            {
                 fresh[index] = false;
+                if let Some(rule) = &checked.findings[index].rule {
+                    lost.serious_rules.remove(&rule.id);
+                }
+                if lost.serious_rules.is_empty() {
+                    return false;
+                }
             }
-            good.is_none()
+            true
         });
         // One by one: two findings of one answer are never the same.
         let mut before: Vec<bool> = vec![true; self.open.len()];
@@ -306,7 +312,8 @@ impl<'a> Answers<'a> {
                 Some(index) => {
                     before[index] = false;
                     if lost.is_serious() || !self.open[index].is_serious() {
-                        self.open[index] = lost;
+                        let known = std::mem::replace(&mut self.open[index], lost);
+                        self.open[index].serious_rules.extend(known.serious_rules);
                     }
                 }
                 None => self.open.push(lost),

@@ -1,6 +1,9 @@
 //! The comparison of findings of several answers.
 
-use conclave_shared::{finding::Finding, severity::Severity};
+use conclave_shared::{
+    finding::{Finding, RuleCitation},
+    severity::Severity,
+};
 
 use crate::{
     findings::{Hallucinated, claim_words, claims_agree, poor_instructions},
@@ -11,12 +14,14 @@ use crate::{
 const NEAR: u32 = 3;
 
 /// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows
-/// no higher severity.
+/// no higher severity; and a breach that blocks or asks for a person is told again only as one of its own rule.
 pub(super) fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
     let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity)
         || is_at_its_rules_most(finding, lost, rules);
     let injection = !lost.is_injection() || finding.is_prompt_injection();
-    severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
+    let cites = |rule: &RuleCitation| lost.serious_rules.contains(&rule.id);
+    let breaks = lost.serious_rules.is_empty() || finding.rule.as_ref().is_some_and(cites);
+    severe && injection && breaks && is_alike(&finding.claim, &finding.file, &finding.category, lost)
 }
 
 /// Returns whether the finding is as severe as its rule says, or allows, and the other one cites no other rule.
@@ -77,8 +82,6 @@ fn is_alike(claim: &str, file: &str, category: &str, lost: &Hallucinated) -> boo
 
 #[cfg(test)]
 mod tests {
-    use conclave_shared::finding::RuleCitation;
-
     use super::*;
     use crate::{judge::test_support::finding, rules::RuleInForce};
 
@@ -138,5 +141,11 @@ mod tests {
         assert!(good("CFG-1", None), "it cited no rule before");
         assert!(!good("CFG-1", Some("CFG-2")), "another rule is another finding");
         assert!(!good("CFG-2", Some("CFG-2")), "nothing caps it: it is milder now");
+
+        let mut asks = lost(Some("CFG-1"));
+        asks.serious_rules = ["CFG-1".to_owned()].into();
+        assert!(makes_good(&cites("CFG-1"), &asks, Some(&rules)));
+        asks.severity = "warning".into();
+        assert!(!makes_good(&cites("CFG-2"), &asks, Some(&rules)), "that asks for nobody");
     }
 }
