@@ -72,8 +72,8 @@ pub(super) struct Answers<'a> {
     heard: BTreeSet<String>,
     /// Findings that could not be read and did not come again.
     owed: usize,
-    /// Tools that do not exist and were given words that may tell a problem.
-    unheard: BTreeSet<String>,
+    /// Tools that do not exist, with words that may tell a problem and that they were given.
+    unheard: BTreeMap<String, String>,
     /// Answers that broke off and were not read yet.
     broken: Vec<String>,
     /// Words of the last answer that may report a problem, outside of any finding.
@@ -100,7 +100,7 @@ impl<'a> Answers<'a> {
             pending: Vec::new(),
             heard: BTreeSet::new(),
             owed: 0,
-            unheard: BTreeSet::new(),
+            unheard: BTreeMap::new(),
             broken: Vec::new(),
             words: None,
             asserted: Vec::new(),
@@ -198,15 +198,14 @@ impl<'a> Answers<'a> {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
-    /// Asks for what a tool that does not exist was given, once.
+    /// Asks for what a tool that does not exist was given.
     fn miss_unheard(&mut self) {
-        let unheard = std::mem::take(&mut self.unheard);
-        if !self.repairs.contains(&RepairKind::Unreadable) {
-            let missed = |tool: &String| {
-                let tool: String = tool.chars().take(60).collect();
-                format!("there is no tool `{tool}`, and what it was given was not read; give all findings in the block")
-            };
-            self.faults.extend(unheard.iter().map(missed));
+        for (tool, words) in std::mem::take(&mut self.unheard) {
+            let tool: String = tool.chars().take(60).collect();
+            self.faults.push(format!(
+                "there is no tool `{tool}`, and what it was given was not read; give all findings in the block"
+            ));
+            self.words.get_or_insert(words);
         }
     }
 
@@ -383,7 +382,7 @@ impl FollowUp for Answers<'_> {
             let scanned = scan(&words, &self.paths());
             if scanned.findings.is_empty() && scanned.lost == 0 {
                 if may_tell(&words, &self.paths()) {
-                    self.unheard.insert(call.tool.clone());
+                    self.unheard.insert(call.tool.clone(), words);
                 }
             } else {
                 self.read(&words).await;
@@ -455,11 +454,12 @@ fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
     patches.filter(counts).copied().collect()
 }
 
-/// The words that a tool was given: a text among its arguments that holds findings, or all of them.
+/// The words that a tool was given: all of its arguments, or, where a text among them holds findings, all texts. Those with
+/// findings are the last ones, as a list is in an answer.
 fn words_of(arguments: &str) -> String {
     fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
         match value {
-            Value::String(text) if text.contains("<find") => found.push(text),
+            Value::String(text) => found.push(text),
             Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
             Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
             _ => {}
@@ -470,9 +470,10 @@ fn words_of(arguments: &str) -> String {
     };
     let mut found = Vec::new();
     texts(&value, &mut found);
-    if found.is_empty() {
-        value.to_string()
-    } else {
-        found.join("\n")
+    let (lists, mut words): (Vec<&str>, Vec<&str>) = found.into_iter().partition(|text| text.contains("<find"));
+    if lists.is_empty() {
+        return value.to_string();
     }
+    words.extend(lists);
+    words.join("\n")
 }

@@ -8,7 +8,7 @@ use conclave_shared::reviewer::ReviewerName;
 use super::*;
 use crate::{
     diff::{Content, FileDiff, PatchRange},
-    ports::{BudgetState, Remedy, SourceTree},
+    ports::{BudgetState, Remedy, SourceTree, StrayCall},
     review::{GivenPatch, RepairKind, StopCause},
     session::test_support::{Play, Stage, context, ends, fails, lives, route, says},
 };
@@ -698,5 +698,43 @@ async fn a_problem_told_in_a_second_turn_without_an_answer_makes_any_reviewer_a_
             let reason = report.reason.clone().unwrap_or_default();
             assert!(is_ok || reason.contains("read all rows"), "{reason}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_that_does_not_exist_is_given_beside_a_list_or_in_the_second_turn_is_not_lost() {
+    let empty = block(&[]);
+    let beside = r#"{"summary": "Anyone can read all of the rows.", "findings": "<findings></findings>"}"#;
+    let alone = r#"{"title": "Anyone can read all of the rows."}"#;
+    let clean = r#"{"summary": "I have no findings.", "findings": "<findings></findings>"}"#;
+    // When it is called, in seconds: each answer takes five.
+    for (arguments, called, first, turns, is_ok) in [
+        (beside, 2, empty.as_str(), 2, true),
+        (clean, 2, empty.as_str(), 1, true),
+        (beside, 7, "prose", 2, false),
+        (alone, 7, "prose", 2, false),
+        (clean, 7, "prose", 2, true),
+    ] {
+        let (first, second) = (first.to_owned(), empty.clone());
+        let stage = Stage::new(move |_, number| says(5, if number == 1 { &first } else { &second }));
+        let (context, around, _stop) = context(&stage);
+        let calling = async {
+            tokio::time::sleep(Duration::from_secs(called)).await;
+            *around.stray.lock().expect("free") = vec![StrayCall {
+                tool: "report_findings".to_owned(),
+                arguments: arguments.to_owned(),
+            }];
+        };
+        let mut members = members(&["documentation"]);
+        members[0].required = false;
+        let input = input();
+        let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), calling);
+        let report = &panel.reports[0];
+        assert_eq!(
+            (report.outcome == ReviewerOutcome::Ok, report.required),
+            (is_ok, !is_ok),
+            "{arguments} {called}: {report:#?}"
+        );
+        assert_eq!(stage.prompts.lock().expect("free").len(), turns, "{arguments} {called}");
     }
 }
