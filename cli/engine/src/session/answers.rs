@@ -198,6 +198,15 @@ impl<'a> Answers<'a> {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
+    /// Asks once for findings of messages before the answer of which a part could not be read.
+    fn miss_unreadable(&mut self) {
+        if self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
+            let lost = self.open.iter().filter(|lost| lost.unreadable);
+            let faults = lost.map(|lost| format!("a finding of an earlier message cannot be read: {}", lost.reason));
+            self.faults.extend(faults);
+        }
+    }
+
     /// Asks for what a tool that does not exist was given.
     fn miss_unheard(&mut self) {
         for (tool, words) in std::mem::take(&mut self.unheard) {
@@ -401,6 +410,7 @@ impl FollowUp for Answers<'_> {
         self.heard.extend(answer.message.clone());
         self.read(&answer.text).await;
         self.read_broken().await;
+        self.miss_unreadable();
         self.miss_unheard();
         self.miss_asserted();
         let message = self.message(&answer.reads)?;

@@ -738,3 +738,39 @@ async fn what_a_tool_that_does_not_exist_is_given_beside_a_list_or_in_the_second
         assert_eq!(stage.prompts.lock().expect("free").len(), turns, "{arguments} {called}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
+    let whole = finding("warning", "The key is not checked.", "value = os.environ[key]");
+    let no_line = whole.replace("<line>4</line>", "");
+    for (last, asked, second, found) in [
+        (block(&[]), true, block(std::slice::from_ref(&whole)), 1),
+        (block(&[]), true, block(&[]), 0),
+        // It came again by itself.
+        (block(std::slice::from_ref(&whole)), false, String::new(), 1),
+    ] {
+        let first = block(std::slice::from_ref(&no_line));
+        let stage = Stage::new(move |_, number| match number {
+            1 => [ends(1, &first, "tool-calls"), says(5, &last)].concat(),
+            _ => says(5, &second),
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["security"]), &input, 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        let told: Vec<String> = prompts
+            .iter()
+            .skip(1)
+            .map(|(_, prompt)| prompt.parts.concat())
+            .collect();
+        assert_eq!(told.len(), usize::from(asked), "{told:?}");
+        assert!(told.iter().all(|told| told.contains("cannot be read: it has no <line>")), "{told:?}");
+        assert_eq!(
+            (panel.reports[0].outcome, panel.findings.len()),
+            (ReviewerOutcome::Ok, found)
+        );
+    }
+}
