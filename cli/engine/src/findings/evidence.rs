@@ -160,7 +160,7 @@ fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal:
         claim: text("claim"),
         severity: match by_rule {
             Some(on_breach) => on_breach.severity().to_string(),
-            None => shorten(&text("severity")),
+            None => shorten(raw.severity().unwrap_or_default()),
         },
         category,
         file,
@@ -219,7 +219,10 @@ fn check_one(
             .filter(|text| !text.is_empty())
             .ok_or_else(|| Refusal::Unreadable(format!("it has no <{name}>")))
     };
-    let severity = required("severity")?;
+    let severity = raw
+        .severity()
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| Refusal::Unreadable("it has no <severity>".into()))?;
     let severity = Severity::parse_lenient(severity)
         .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity", shorten(severity))))?;
     let path = resolved(

@@ -130,6 +130,25 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn of_two_severities_the_worse_counts() {
+    let checked = |one: &str, other: &str, place: &str| {
+        let answer = format!(
+            "<findings><finding><severity>{one}</severity><severity>{other}</severity><claim>It fails.</claim>{place}\
+             </finding></findings>"
+        );
+        let reviewer = ReviewerName::new("correctness").expect("a name");
+        check(&reviewer, &scan(&answer, &[]).findings, &[file()], None, &mut OneFile)
+    };
+    let misquoted = PLACE.replace("environ", "getenv");
+    for (one, other) in [("suggestion", "critical"), ("critical", "suggestion")] {
+        assert_eq!(checked(one, other, PLACE).findings[0].severity, Severity::Critical);
+        assert!(checked(one, other, &misquoted).hallucinated[0].is_serious(), "{one} {other}");
+    }
+    let unknown = checked("suggestion", "horrible", PLACE);
+    assert!(unknown.findings.is_empty() && unknown.unreadable[0].is_serious());
+}
+
+#[test]
 fn a_second_quote_is_kept_only_if_it_stands() {
     let first = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
     let second = |code: &str| {

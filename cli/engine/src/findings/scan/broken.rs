@@ -44,7 +44,7 @@ pub fn half_finding(text: &str) -> Option<RawFinding> {
     }
     let answer = format!("<findings>{}</finding></findings>", &seen.text[last.start..]);
     let half = lenient::read(&answer)?.findings.pop()?;
-    let severity = half.get("severity").filter(|severity| !severity.is_empty());
+    let severity = half.severity().filter(|severity| !severity.is_empty());
     let is_told = half.get("claim").is_some_and(|claim| !claim.is_empty());
     let is_critical = severity.and_then(Severity::parse_lenient) == Some(Severity::Critical);
     (is_critical || (severity.is_none() && is_told)).then_some(half)
