@@ -362,6 +362,23 @@ impl<'a> Answers<'a> {
         Some(parts.join("\n\n"))
     }
 
+    /// What a reviewer of rules has not read of the files that they are for, in words. Others may have read it, and know no rule.
+    pub(super) fn unchecked(&self, reads: &[FileRead]) -> Option<String> {
+        self.rules?;
+        let reading = Reading::new(reads);
+        let is_read = |position: usize| {
+            let patch = self.input.patches.get(position);
+            patch.is_none_or(|patch| patch.in_prompt || reading.how_far(patch) == HowFar::Fully)
+        };
+        let unread = self.duty.iter().filter(|position| !is_read(**position));
+        let mut files = unread.filter_map(|position| self.input.files.get(*position));
+        let first = &files.next()?.path;
+        Some(match files.count() {
+            0 => format!("it did not read {first} to its end, which rules are for"),
+            more => format!("it did not read {first} and {more} more files to their ends, which rules are for"),
+        })
+    }
+
     /// Its patches that it has not read whole, each with what is missing.
     fn unread(&self, reads: &[FileRead]) -> Vec<String> {
         let reading = Reading::new(reads);

@@ -10,6 +10,7 @@ use crate::{
     diff::{Content, FileDiff, PatchRange},
     ports::{BudgetState, Remedy, SourceTree, StrayCall},
     review::{GivenPatch, RepairKind, StopCause},
+    rules::{RuleBook, RuleInForce},
     session::test_support::{Play, Stage, context, ends, fails, lives, route, says},
 };
 
@@ -771,6 +772,37 @@ async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
         assert_eq!(
             (panel.reports[0].outcome, panel.findings.len()),
             (ReviewerOutcome::Ok, found)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_read_it() {
+    let rule = RuleInForce {
+        id: "LOG-1".into(),
+        files: ["small".to_owned()].into(),
+        ..RuleInForce::default()
+    };
+    let rules = Arc::new(RuleBook::new(vec![rule]));
+    for (reviewer, in_prompt, reason) in [
+        ("codex", false, Some("it did not read small to its end, which rules are for")),
+        ("codex", true, None),
+        ("security", false, None),
+    ] {
+        let stage = Stage::new(|_, _| nothing_found(5));
+        let (context, ..) = context(&stage);
+        let (mut members, mut input) = (members(&[reviewer]), input());
+        members[0].patches = vec![0, 1];
+        members[0].rules = (reviewer == "codex").then(|| Arc::clone(&rules));
+        let mut patches = input.patches.to_vec();
+        patches[1].in_prompt = in_prompt;
+        input.patches = Arc::new(patches);
+        let panel = run_at_once(&context, members, &input, 1).await;
+        let report = &panel.reports[0];
+        assert_eq!(
+            (report.outcome, report.reason.as_deref()),
+            (ReviewerOutcome::Ok, reason),
+            "{reviewer} {in_prompt}"
         );
     }
 }
