@@ -230,7 +230,8 @@ fn an_entry_of_json_that_says_how_bad_something_is_and_is_no_finding_is_owed() {
         ),
     ] {
         let outcome = scan(&text);
-        assert_eq!((outcome.findings.len(), outcome.lost), (1, lost), "{text}\n{outcome:#?}");
+        let read = (outcome.findings.len(), outcome.lost);
+        assert_eq!(read, (1, lost), "{text}\n{outcome:#?}");
         assert!(!outcome.faults.is_empty(), "{text}");
     }
 }

@@ -736,7 +736,8 @@ async fn what_a_tool_that_does_not_exist_is_given_beside_a_list_or_in_the_second
             (is_ok, !is_ok),
             "{arguments} {called}: {report:#?}"
         );
-        assert_eq!(stage.prompts.lock().expect("free").len(), turns, "{arguments} {called}");
+        let asked = stage.prompts.lock().expect("free").len();
+        assert_eq!(asked, turns, "{arguments} {called}");
     }
 }
 
@@ -768,7 +769,8 @@ async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
             .map(|(_, prompt)| prompt.parts.concat())
             .collect();
         assert_eq!(told.len(), usize::from(asked), "{told:?}");
-        assert!(told.iter().all(|told| told.contains("cannot be read: it has no <line>")), "{told:?}");
+        let is_named = |told: &String| told.contains("cannot be read: it has no <line>");
+        assert!(told.iter().all(is_named), "{told:?}");
         assert_eq!(
             (panel.reports[0].outcome, panel.findings.len()),
             (ReviewerOutcome::Ok, found)
@@ -785,7 +787,11 @@ async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_r
     };
     let rules = Arc::new(RuleBook::new(vec![rule]));
     for (reviewer, in_prompt, reason) in [
-        ("codex", false, Some("it did not read small to its end, which rules are for")),
+        (
+            "codex",
+            false,
+            Some("it did not read small to its end, which rules are for"),
+        ),
         ("codex", true, None),
         ("security", false, None),
     ] {
