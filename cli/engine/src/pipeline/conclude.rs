@@ -170,7 +170,7 @@ fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerRep
 }
 
 /// The findings, with those that earlier reviews have taken out and this one does not decide anew. A milder report of the same
-/// code decides nothing: nobody has compared the two by that.
+/// code decides nothing.
 fn with_refuted(mut findings: Vec<JudgedFinding>, earlier: Vec<JudgedFinding>) -> Vec<JudgedFinding> {
     for entry in earlier {
         let is_decided = |own: &JudgedFinding| own.finding.fingerprint == entry.finding.fingerprint && own.weighs();

@@ -74,7 +74,8 @@ pub(super) fn broken_rules(book: &RuleBook, findings: &[JudgedFinding]) -> Vec<M
     broken
 }
 
-/// Returns whether a breach stands: also one that was merged into another finding, which keeps one rule only. What code refutes is none.
+/// Returns whether a breach stands: also one that was merged into another finding, which keeps one rule only. One that code
+/// refutes does not.
 fn is_breach(entry: &JudgedFinding) -> bool {
     entry.stands() || (entry.fate == FindingFate::Merged && entry.refuted_by_code().is_none())
 }

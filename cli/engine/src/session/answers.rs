@@ -174,8 +174,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Ends the conversation. A problem that was told in a turn without an answer is one that no finding reports, too, and nobody
-    /// is left to be asked about it.
+    /// Ends the conversation. A problem that a turn without an answer asserts is one that no finding reports, too, and there is no
+    /// turn left in which to ask about it.
     pub(super) fn end(&mut self) {
         self.miss_unheard();
         self.miss_asserted();
@@ -362,7 +362,7 @@ impl<'a> Answers<'a> {
         Some(parts.join("\n\n"))
     }
 
-    /// What a reviewer of rules has not read of the files that they are for, in words. Others may have read it, and know no rule.
+    /// The files of rules that the reviewer of rules has not read to their ends, in words. Others may have, and know no rule.
     pub(super) fn unchecked(&self, reads: &[FileRead]) -> Option<String> {
         self.rules?;
         let reading = Reading::new(reads);

@@ -14,7 +14,7 @@ use crate::{
 const NEAR: u32 = 3;
 
 /// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows
-/// no higher severity; and a breach that blocks or asks for a person is told again only as one of its own rule.
+/// no higher severity; and a breach that blocks or asks for a person is repeated only by one of its own rule.
 pub(super) fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
     let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity)
         || is_at_its_rules_most(finding, lost, rules);
@@ -34,8 +34,8 @@ fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&R
     rule.is_some_and(|rule| rule.on_breach.is_some() || rule.most == Some(finding.severity))
 }
 
-/// Returns whether both can be one finding: words that steer the review are never hidden behind another problem, and the breach of
-/// another rule is another finding.
+/// Returns whether both can be one finding: words that steer the review are never hidden behind another problem, and the breach
+/// of another rule is another finding.
 fn can_be_one(finding: &Finding, other: &Finding) -> bool {
     fn rule(finding: &Finding) -> Option<&str> {
         finding.rule.as_ref().map(|rule| rule.id.as_str())
