@@ -247,7 +247,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others
-    /// do, but for those that this one repeats, maybe in other words; what is not whole of them does not count.
+    /// do, but for those that this one repeats, maybe in other words; of what is not whole, or cannot be read, only what is serious.
     async fn read_broken(&mut self) {
         for text in std::mem::take(&mut self.broken) {
             let mut checked = self.checked(&whole_findings(&text)).await;
@@ -258,10 +258,10 @@ impl<'a> Answers<'a> {
                 }
             }
             let rules = self.rules;
-            checked
-                .hallucinated
-                .retain(|lost| !self.findings.iter().any(|known| makes_good(known, lost, rules)));
-            checked.unreadable.clear();
+            let is_missing = |lost: &Hallucinated| !self.findings.iter().any(|known| makes_good(known, lost, rules));
+            checked.hallucinated.retain(is_missing);
+            // What is serious is asked for, as half of it would be.
+            checked.unreadable.retain(|lost| lost.is_serious() && is_missing(lost));
             checked.faults.clear();
             let faults = std::mem::take(&mut self.faults);
             self.join(faults, checked);

@@ -347,6 +347,21 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
     let (panel, asked) = answers_after(&[half], vec![block(std::slice::from_ref(&told))]).await;
     assert_eq!((panel.findings.len(), asked.len()), (1, 0));
 
+    // A whole one that cannot be read, too; a milder one is as if it had not come.
+    let unread = |severity: &str| {
+        let told = finding(severity, "Everybody gets every value.", "value = os.environ[key]");
+        format!("<findings>{}<finding>", told.replace("<line>4</line>", ""))
+    };
+    let (severe, mild) = (unread("critical"), unread("warning"));
+    let (panel, asked) = answers_after(&[severe.as_str()], vec![block(&[]), block(&[])]).await;
+    assert_eq!((panel.unproven.len(), asked.len()), (1, 1));
+    let again = vec![block(&[]), block(std::slice::from_ref(&told))];
+    let (panel, asked) = answers_after(&[severe.as_str()], again).await;
+    let brought = (panel.findings.len(), panel.unproven.len(), asked.len());
+    assert_eq!(brought, (1, 0, 1));
+    let (panel, asked) = answers_after(&[mild.as_str()], vec![block(&[])]).await;
+    assert_eq!((panel.unproven.len(), asked.len()), (0, 0));
+
     // Half of a milder one, half a sentence, or only thoughts: as if nothing had come.
     for nothing in ["", "I think that", "<findings>", "<findings></findings>"] {
         let (panel, asked) = answers_after(&[nothing], vec![block(&[])]).await;
