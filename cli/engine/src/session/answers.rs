@@ -174,8 +174,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Ends the conversation. A problem that a turn without an answer asserts is one that no finding reports, too, and there is no
-    /// turn left in which to ask about it.
+    /// Ends the conversation. A problem that a turn without an answer asserts is one that no finding reports, too, and it is too
+    /// late to ask about it.
     pub(super) fn end(&mut self) {
         self.miss_unheard();
         self.miss_asserted();
@@ -247,7 +247,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others
-    /// do, but for those that this one repeats, maybe in other words; of what is not whole, or cannot be read, only what is serious.
+    /// do, but for those that this one repeats, maybe in other words; of what is half or unreadable, what is serious is asked for.
     async fn read_broken(&mut self) {
         for text in std::mem::take(&mut self.broken) {
             let mut checked = self.checked(&whole_findings(&text)).await;

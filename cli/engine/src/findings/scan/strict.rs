@@ -16,7 +16,7 @@ pub(super) struct Reading {
     pub(super) blocks: Vec<Vec<RawFinding>>,
     /// What cannot be relied on, in words.
     pub(super) faults: Vec<String>,
-    /// How many findings the blocks seem to hold beyond those.
+    /// Number of findings that the blocks seem to hold beyond those.
     pub(super) lost: usize,
     /// Where the blocks are.
     pub(super) spans: Vec<(usize, usize)>,
