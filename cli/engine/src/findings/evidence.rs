@@ -1,8 +1,9 @@
 //! The evidence check: the quoted code must exist, and the line is corrected to where it stands.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use conclave_shared::{
+    engineering_rule::OnBreach,
     finding::{Doubt, EvidenceStatus, Finding, Fingerprint, Quote, fingerprint},
     path_kind::{PathKind, Role},
     reviewer::ReviewerName,
@@ -50,6 +51,8 @@ pub struct Hallucinated {
     pub nearest: Vec<(u32, String)>,
     /// The rule in force that it cites.
     pub rule: Option<String>,
+    /// The rules for its file that it cites and whose breach blocks or asks for a person, by their ids: each is owed a finding.
+    pub serious_rules: BTreeSet<String>,
     /// True if it cites no rule, or several, though it has to cite one: how severe it is cannot be known.
     pub unruled: bool,
 }
@@ -67,6 +70,7 @@ impl Hallucinated {
     /// highest.
     pub fn is_serious(&self) -> bool {
         self.unruled
+            || !self.serious_rules.is_empty()
             || Severity::parse_lenient(&self.severity).is_none_or(|severity| severity == Severity::Critical)
             || self.is_injection()
     }
@@ -138,21 +142,31 @@ pub fn check(
 fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal: Refusal) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
     let category = category_in(raw);
-    let rule = rules.zip(raw.get("rule")).and_then(|(rules, id)| rules.find(id));
+    let file = path_of(&text("file"), files);
+    let cited = rules.zip(raw.get("rule")).map(|(rules, id)| rules.named(id));
+    let cited = cited.unwrap_or_default();
+    let rule = match cited[..] {
+        [rule] => Some(rule),
+        _ => None,
+    };
     // The rule decides how severe a breach is, also of one that its reviewer could not show.
-    let by_rule = rule
-        .and_then(|rule| rule.on_breach)
-        .filter(|_| category != Finding::PROMPT_INJECTION);
+    let is_breach = category != Finding::PROMPT_INJECTION;
+    let by_rule = rule.and_then(|rule| rule.on_breach).filter(|_| is_breach);
+    let is_serious = |rule: &&&RuleInForce| {
+        is_breach && rule.files.contains(&file) && rule.on_breach.is_some_and(OnBreach::is_serious)
+    };
+    let serious_rules = cited.iter().filter(is_serious).map(|rule| rule.id.clone()).collect();
     let lost = Hallucinated {
         claim: text("claim"),
         severity: match by_rule {
             Some(on_breach) => on_breach.severity().to_string(),
-            None => shorten(&text("severity")),
+            None => shorten(raw.severity().unwrap_or_default()),
         },
         category,
-        file: path_of(&text("file"), files),
+        file,
         line: raw.get("line").and_then(|line| parse_line(line).ok()),
         rule: rule.map(|rule| rule.id.clone()),
+        serious_rules,
         ..Hallucinated::default()
     };
     match refusal {
@@ -205,7 +219,10 @@ fn check_one(
             .filter(|text| !text.is_empty())
             .ok_or_else(|| Refusal::Unreadable(format!("it has no <{name}>")))
     };
-    let severity = required("severity")?;
+    let severity = raw
+        .severity()
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| Refusal::Unreadable("it has no <severity>".into()))?;
     let severity = Severity::parse_lenient(severity)
         .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity", shorten(severity))))?;
     let path = resolved(

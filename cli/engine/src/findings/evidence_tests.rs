@@ -130,6 +130,26 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn of_two_severities_the_worse_counts() {
+    let checked = |one: &str, other: &str, place: &str| {
+        let answer = format!(
+            "<findings><finding><severity>{one}</severity><severity>{other}</severity><claim>It fails.</claim>{place}\
+             </finding></findings>"
+        );
+        let reviewer = ReviewerName::new("correctness").expect("a name");
+        check(&reviewer, &scan(&answer, &[]).findings, &[file()], None, &mut OneFile)
+    };
+    let misquoted = PLACE.replace("environ", "getenv");
+    for (one, other) in [("suggestion", "critical"), ("critical", "suggestion")] {
+        assert_eq!(checked(one, other, PLACE).findings[0].severity, Severity::Critical);
+        let lost = checked(one, other, &misquoted).hallucinated.remove(0);
+        assert!(lost.is_serious(), "{one} {other}");
+    }
+    let unknown = checked("suggestion", "horrible", PLACE);
+    assert!(unknown.findings.is_empty() && unknown.unreadable[0].is_serious());
+}
+
+#[test]
 fn a_second_quote_is_kept_only_if_it_stands() {
     let first = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
     let second = |code: &str| {
@@ -199,6 +219,44 @@ fn a_breach_of_no_known_rule_is_asked_for_again_and_holds_the_approval() {
         assert!(lost.reason.starts_with(reason), "{}", lost.reason);
         assert!(lost.unruled && lost.is_serious() && lost.can_be_repaired(), "{fields}");
     }
+}
+
+#[test]
+fn a_breach_that_asks_for_a_person_is_serious_also_where_it_is_not_shown() {
+    let rule = |id: &str, on_breach| RuleInForce {
+        id: id.into(),
+        on_breach: Some(on_breach),
+        files: ["src/config.py".to_owned()].into(),
+        ..RuleInForce::default()
+    };
+    let rules = RuleBook::new(vec![
+        rule("WARN-1", OnBreach::Warn),
+        rule("ASK-1", OnBreach::Review),
+        rule("ASK-2", OnBreach::Review),
+    ]);
+    let lost = |cited: &str, category: &str| {
+        let answer = format!(
+            "<findings><finding><severity>warning</severity><category>{category}</category><claim>It reads os.environ.</claim>\
+             <file>src/config.py</file><line>4</line><evidence>this is not there</evidence><rule>{cited}</rule>\
+             </finding></findings>"
+        );
+        let reviewer = ReviewerName::new("codex").expect("a name");
+        let raw = scan(&answer, &[]).findings;
+        check(&reviewer, &raw, &[file()], Some(&rules), &mut OneFile)
+            .hallucinated
+            .remove(0)
+    };
+    for (cited, serious_rules) in [
+        ("WARN-1", vec![]),
+        ("ASK-1", vec!["ASK-1"]),
+        ("ASK-1, ASK-2", vec!["ASK-1", "ASK-2"]),
+        ("WARN-1, ASK-2", vec!["ASK-2"]),
+    ] {
+        let lost = lost(cited, "settings");
+        assert_eq!(lost.serious_rules.iter().collect::<Vec<_>>(), serious_rules, "{cited}");
+        assert_eq!(lost.is_serious(), cited != "WARN-1", "{cited}");
+    }
+    assert!(lost("ASK-1", "prompt-injection").serious_rules.is_empty());
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     }
     let rest = &answer[position..];
     outside.push_str(rest);
-    outcome.lost = traces::count(&outside);
+    outcome.lost = traces::count(&outside) + reading.lost;
     if !is_last && outcome.findings.is_empty() {
         outcome.faults.push(EMPTY_AMONG_WORDS.to_owned());
     }

@@ -213,6 +213,30 @@ fn what_may_hide_a_finding_is_a_fault() {
 }
 
 #[test]
+fn an_entry_of_json_that_says_how_bad_something_is_and_is_no_finding_is_owed() {
+    let good = r#"{"severity": "suggestion", "file": "a", "line": 1, "claim": "c", "evidence": "x = 1"}"#;
+    let half = r#"{"severity": "critical", "message": "It runs a command.", "location": "a.py:5"}"#;
+    let other = r#"{"severity": "critical", "summary": "It runs a command.", "location": "a.py:5"}"#;
+    for (text, lost) in [
+        (format!("[{good}, {half}]"), 1),
+        (format!("{{\"findings\": [{good}, {other}, {half}]}}"), 2),
+        (format!("{{\"critical\": [{half}], \"other\": [{good}]}}"), 1),
+        (format!("{{\"worst\": {half}, \"other\": [{good}]}}"), 1),
+        (format!("<findings>[{good}, {half}]</findings>"), 1),
+        (format!("[{good}, \"and a remark\"]"), 0),
+        (
+            format!("{{\"findings\": [{good}], \"counts\": [{{\"severity\": \"critical\", \"count\": 0}}]}}"),
+            0,
+        ),
+    ] {
+        let outcome = scan(&text);
+        let read = (outcome.findings.len(), outcome.lost);
+        assert_eq!(read, (1, lost), "{text}\n{outcome:#?}");
+        assert!(!outcome.faults.is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn a_fence_inside_evidence_is_taken_off() {
     let text = "<findings><finding><evidence>\n```py\n  x = 1\n```\n</evidence></finding></findings>";
     assert_eq!(scan(text).findings[0].code("evidence"), Some("  x = 1"));

@@ -168,7 +168,8 @@ pub fn take_earlier_verdicts(
         let (Some(id), Some(target)) = (text("id"), text("merge_into")) else {
             continue;
         };
-        if find(&target).is_none() {
+        // What the judge keeps goes on by itself, whatever it names beside that.
+        if find(&target).is_none() || text("action").as_deref() == Some("keep") {
             continue;
         }
         if let Some(fields) = decision.as_object_mut() {
@@ -240,7 +241,8 @@ mod tests {
             "aside": "Tabs, of course.",
             "decisions": [{"id": "F1", "action": "keep"},
                           {"id": "F2", "action": "merge", "merge_into": "E1", "reason_code": "duplicate"},
-                          {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"}],
+                          {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"},
+                          {"id": "F4", "action": "keep", "merge_into": "E1"}],
         }));
         let words = words.expect("no fault");
         assert_eq!(words.on("E1").expect("said").status, EarlierStatus::Fixed);
@@ -253,7 +255,8 @@ mod tests {
             json!({"summary": "s", "decisions": [
                 {"id": "F1", "action": "keep"},
                 {"id": "F2", "action": "drop", "reason_code": "duplicate"},
-                {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"}]})
+                {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"},
+                {"id": "F4", "action": "keep", "merge_into": "E1"}]})
         );
     }
 

@@ -56,7 +56,7 @@ pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
     let reason = match findings {
         [] => return None,
         [one] if !is_critical(one) => format!(
-            "{names} reported a problem of unknown severity, because {}: {}",
+            "{names} reported a problem that may need a person, and did not prove it ({}): {}",
             one.reason.trim_end_matches('.'),
             sentence(&one.claim)
         ),

@@ -169,11 +169,12 @@ fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerRep
     newest.filter(|_| is_heard).unwrap_or_default()
 }
 
-/// The findings, with those that earlier reviews have taken out and this one does not speak of.
+/// The findings, with those that earlier reviews have taken out and this one does not decide anew. A milder report of the same
+/// code decides nothing.
 fn with_refuted(mut findings: Vec<JudgedFinding>, earlier: Vec<JudgedFinding>) -> Vec<JudgedFinding> {
     for entry in earlier {
-        let is_same = |own: &JudgedFinding| own.finding.fingerprint == entry.finding.fingerprint;
-        if !findings.iter().any(is_same) {
+        let is_decided = |own: &JudgedFinding| own.finding.fingerprint == entry.finding.fingerprint && own.weighs();
+        if !findings.iter().any(is_decided) {
             findings.push(entry);
         }
     }
@@ -305,4 +306,27 @@ fn gaps(
     }
     gaps.extend(partly_read);
     gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::{severity::Severity, telemetry::FindingFate};
+
+    use super::*;
+    use crate::{judge::test_support::finding, review::RemovedBy};
+
+    #[test]
+    fn a_milder_report_of_the_same_code_does_not_hide_what_an_earlier_review_refuted() {
+        let of = |severity| JudgedFinding::kept(finding("F1", severity, "sql-injection", "a.py", 3));
+        let mut refuted = of(Severity::Critical);
+        refuted.remove(FindingFate::Dropped, RemovedBy::Judge);
+        let carried = |own: Vec<JudgedFinding>| {
+            let findings = with_refuted(own, vec![refuted.clone()]);
+            findings.iter().any(|entry| !entry.stands())
+        };
+        assert!(carried(Vec::new()));
+        assert!(carried(vec![of(Severity::Suggestion)]));
+        assert!(carried(vec![of(Severity::Warning)]));
+        assert!(!carried(vec![of(Severity::Critical)]), "it is decided anew");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use conclave_shared::{engineering_rule::OnBreach, finding::RuleCitation};
+use conclave_shared::{engineering_rule::OnBreach, finding::RuleCitation, telemetry::FindingFate};
 
 use crate::{
     review::{EarlierFiles, JudgedFinding, ReviewerReport},
@@ -25,9 +25,9 @@ pub(super) fn checked_rules(
             let (before, now): (Vec<String>, Vec<String>) =
                 rule.files.iter().cloned().partition(|file| earlier.contains(file));
             let (files, not_checked) = if is_done { (now, Vec::new()) } else { (Vec::new(), now) };
-            let breaches = findings
-                .iter()
-                .filter(|entry| entry.stands() && cited(entry).is_some_and(|cited| cited.id == rule.id));
+            let cites = |entry: &&JudgedFinding| cited(entry).is_some_and(|cited| cited.id == rule.id);
+            let standing = findings.iter().filter(|entry| entry.stands()).filter(cites).count();
+            let is_broken = findings.iter().filter(|entry| is_breach(entry)).any(|entry| cites(&entry));
             CheckedRule {
                 rule: rule.id.clone(),
                 link: rule.link.clone(),
@@ -36,7 +36,7 @@ pub(super) fn checked_rules(
                 files,
                 earlier: before,
                 not_checked,
-                breaches: breaches.count(),
+                breaches: standing.max(usize::from(is_broken)),
             }
         })
         .collect()
@@ -46,7 +46,7 @@ pub(super) fn checked_rules(
 /// is what it says now; of one that is gone, what it said when the finding was posted.
 pub(super) fn broken_rules(book: &RuleBook, findings: &[JudgedFinding]) -> Vec<ManualReview> {
     let mut broken: Vec<ManualReview> = Vec::new();
-    for entry in findings.iter().filter(|entry| entry.stands()) {
+    for entry in findings.iter().filter(|entry| is_breach(entry)) {
         let Some(cited) = cited(entry) else { continue };
         let rule = book.find(&cited.id);
         if rule.map_or(cited.on_breach, |rule| rule.on_breach) != Some(OnBreach::Review) {
@@ -74,16 +74,26 @@ pub(super) fn broken_rules(book: &RuleBook, findings: &[JudgedFinding]) -> Vec<M
     broken
 }
 
+/// Returns whether a breach stands: also one that was merged into another finding, which keeps one rule only. One that code
+/// refutes does not.
+fn is_breach(entry: &JudgedFinding) -> bool {
+    entry.stands() || (entry.fate == FindingFate::Merged && entry.refuted_by_code().is_none())
+}
+
 fn cited(entry: &JudgedFinding) -> Option<&RuleCitation> {
     entry.finding.rule.as_ref()
 }
 
 #[cfg(test)]
 mod tests {
-    use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::FindingFate};
+    use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
     use super::*;
-    use crate::{judge::test_support::finding, review::RemovedBy, rules::RuleInForce};
+    use crate::{
+        judge::test_support::finding,
+        review::{Refutation, RefutationStatus, RemovedBy},
+        rules::RuleInForce,
+    };
 
     fn rule(id: &str, on_breach: OnBreach) -> RuleInForce {
         RuleInForce {
@@ -131,6 +141,35 @@ mod tests {
         let gone = broken_rules(&RuleBook::default(), &findings);
         assert_eq!(gone.len(), 1, "what was posted still asks for a person");
         assert_eq!(gone[0].who, [""; 0]);
+    }
+
+    #[test]
+    fn a_breach_that_was_merged_into_that_of_another_rule_still_asks_for_its_own_people() {
+        let rules = [rule("ASK-1", OnBreach::Review), rule("ASK-2", OnBreach::Review)];
+        let book = RuleBook::new(rules.to_vec());
+        let mut merged = breach("F2", "a.py", &rules[1]);
+        merged.remove(FindingFate::Merged, RemovedBy::Judge);
+        let findings = [breach("F1", "a.py", &rules[0]), merged.clone()];
+        let asks = |findings: &[JudgedFinding]| {
+            let broken = broken_rules(&book, findings);
+            broken.into_iter().map(|broken| broken.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(asks(&findings), ["ASK-1", "ASK-2"]);
+        let breaches: Vec<usize> = checked_rules(&book, &[], &[], &findings)
+            .iter()
+            .map(|checked| checked.breaches)
+            .collect();
+        assert_eq!(breaches, [1, 1]);
+        merged.refutation = Some(Refutation {
+            file: "c.py".into(),
+            line: 1,
+            end_line: None,
+            quote: "check(name)".into(),
+            status: RefutationStatus::UnchangedCode,
+            needed: true,
+            fault: None,
+        });
+        assert_eq!(asks(&[merged]), [""; 0], "code says that it is none");
     }
 
     #[test]

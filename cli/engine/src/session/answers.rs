@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::{
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
-    sameness::{is_same, makes_good, repeats_it},
+    sameness::{is_same, makes_good, repeats_it, says_again},
 };
 use super::{
     PanelInput, SessionContext,
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, claims_agree, half_finding,
-        holds_findings, may_tell, path_of, poor_instructions, scan, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
+        may_tell, path_of, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -72,8 +72,8 @@ pub(super) struct Answers<'a> {
     heard: BTreeSet<String>,
     /// Findings that could not be read and did not come again.
     owed: usize,
-    /// Tools that do not exist and were given words that may tell a problem.
-    unheard: BTreeSet<String>,
+    /// Tools that do not exist, with words that may tell a problem and that they were given.
+    unheard: BTreeMap<String, String>,
     /// Answers that broke off and were not read yet.
     broken: Vec<String>,
     /// Words of the last answer that may report a problem, outside of any finding.
@@ -100,7 +100,7 @@ impl<'a> Answers<'a> {
             pending: Vec::new(),
             heard: BTreeSet::new(),
             owed: 0,
-            unheard: BTreeSet::new(),
+            unheard: BTreeMap::new(),
             broken: Vec::new(),
             words: None,
             asserted: Vec::new(),
@@ -109,7 +109,7 @@ impl<'a> Answers<'a> {
 
     /// The words that may tell a problem that is in no finding, if there are any.
     pub(super) fn may_have_told(&self) -> Option<String> {
-        let words = self.words.as_ref().or(self.asserted.first());
+        let words = self.words.as_ref();
         let unreadable = || (self.owed > 0).then(|| "a finding that could not be read".to_owned());
         words.map(|words| format!("\"{}\"", line(words))).or_else(unreadable)
     }
@@ -156,18 +156,29 @@ impl<'a> Answers<'a> {
     /// taken back.
     async fn read_earlier(&mut self, answer: &SessionAnswer) {
         for message in &answer.earlier {
-            if !self.heard.insert(message.id.clone()) {
-                continue;
-            }
-            if holds_findings(&message.text) {
-                self.read(&message.text).await;
-                self.asserted.extend(self.words.take());
-            } else {
-                let asserted = asserted(&message.text, &self.paths());
-                self.asserted.extend(asserted);
-                self.asserted.truncate(MAX_ASSERTED);
+            if self.heard.insert(message.id.clone()) {
+                self.hear(&message.text).await;
             }
         }
+    }
+
+    /// Reads a message that is not an answer.
+    async fn hear(&mut self, text: &str) {
+        if holds_findings(text) {
+            self.read(text).await;
+            self.asserted.extend(self.words.take());
+        } else {
+            let asserted = asserted(text, &self.paths());
+            self.asserted.extend(asserted);
+            self.asserted.truncate(MAX_ASSERTED);
+        }
+    }
+
+    /// Ends the conversation. A problem that a turn without an answer asserts is one that no finding reports, too, and it is too
+    /// late to ask about it.
+    pub(super) fn end(&mut self) {
+        self.miss_unheard();
+        self.miss_asserted();
     }
 
     /// Asks about a problem that was asserted beside a tool call and is in no finding.
@@ -187,15 +198,23 @@ impl<'a> Answers<'a> {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
-    /// Asks for what a tool that does not exist was given, once.
+    /// Asks once for findings of messages before the answer of which a part could not be read.
+    fn miss_unreadable(&mut self) {
+        if self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
+            let lost = self.open.iter().filter(|lost| lost.unreadable);
+            let faults = lost.map(|lost| format!("a finding of an earlier message cannot be read: {}", lost.reason));
+            self.faults.extend(faults);
+        }
+    }
+
+    /// Asks for what a tool that does not exist was given.
     fn miss_unheard(&mut self) {
-        let unheard = std::mem::take(&mut self.unheard);
-        if !self.repairs.contains(&RepairKind::Unreadable) {
-            let missed = |tool: &String| {
-                let tool: String = tool.chars().take(60).collect();
-                format!("there is no tool `{tool}`, and what it was given was not read; give all findings in the block")
-            };
-            self.faults.extend(unheard.iter().map(missed));
+        for (tool, words) in std::mem::take(&mut self.unheard) {
+            let tool: String = tool.chars().take(60).collect();
+            self.faults.push(format!(
+                "there is no tool `{tool}`, and what it was given was not read; give all findings in the block"
+            ));
+            self.words.get_or_insert(words);
         }
     }
 
@@ -228,7 +247,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others
-    /// do, but for those that this one repeats, maybe in other words; what is not whole of them does not count.
+    /// do, but for those that this one repeats, maybe in other words; of what is half or unreadable, what is serious is asked for.
     async fn read_broken(&mut self) {
         for text in std::mem::take(&mut self.broken) {
             let mut checked = self.checked(&whole_findings(&text)).await;
@@ -239,10 +258,10 @@ impl<'a> Answers<'a> {
                 }
             }
             let rules = self.rules;
-            checked
-                .hallucinated
-                .retain(|lost| !self.findings.iter().any(|known| makes_good(known, lost, rules)));
-            checked.unreadable.clear();
+            let is_missing = |lost: &Hallucinated| !self.findings.iter().any(|known| makes_good(known, lost, rules));
+            checked.hallucinated.retain(is_missing);
+            // What is serious is asked for, as half of it would be.
+            checked.unreadable.retain(|lost| lost.is_serious() && is_missing(lost));
             checked.faults.clear();
             let faults = std::mem::take(&mut self.faults);
             self.join(faults, checked);
@@ -280,13 +299,19 @@ impl<'a> Answers<'a> {
     fn join(&mut self, faults: Vec<String>, checked: Checked) {
         let mut fresh: Vec<bool> = vec![true; checked.findings.len()];
         let rules = self.rules;
-        self.open.retain(|lost| {
-            let good =
-                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules));
-            if let Some(index) = good {
+        self.open.retain_mut(|lost| {
+            while let Some(index) =
+                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules))
+            {
                 fresh[index] = false;
+                if let Some(rule) = &checked.findings[index].rule {
+                    lost.serious_rules.remove(&rule.id);
+                }
+                if lost.serious_rules.is_empty() {
+                    return false;
+                }
             }
-            good.is_none()
+            true
         });
         // One by one: two findings of one answer are never the same.
         let mut before: Vec<bool> = vec![true; self.open.len()];
@@ -295,23 +320,15 @@ impl<'a> Answers<'a> {
                 Some(index) => {
                     before[index] = false;
                     if lost.is_serious() || !self.open[index].is_serious() {
-                        self.open[index] = lost;
+                        let known = std::mem::replace(&mut self.open[index], lost);
+                        self.open[index].serious_rules.extend(known.serious_rules);
                     }
                 }
                 None => self.open.push(lost),
             }
         }
         for finding in checked.findings {
-            let known = self.findings.iter_mut().find(|known| {
-                // One remark on poor instructions is enough for a merge request.
-                let is_once = finding.fingerprint == poor_instructions();
-                let is_known = is_once && known.fingerprint == finding.fingerprint;
-                is_known
-                    || known.file == finding.file
-                        && known.line == finding.line
-                        && (known.claim == finding.claim
-                            || (known.fingerprint == finding.fingerprint && claims_agree(&known.claim, &finding.claim)))
-            });
+            let known = self.findings.iter_mut().find(|known| says_again(&finding, known));
             match known {
                 Some(known) => known.severity = known.severity.max(finding.severity),
                 None => self.findings.push(finding),
@@ -345,6 +362,23 @@ impl<'a> Answers<'a> {
         Some(parts.join("\n\n"))
     }
 
+    /// The files of rules that the reviewer of rules has not read to their ends, in words. Others may have, and know no rule.
+    pub(super) fn unchecked(&self, reads: &[FileRead]) -> Option<String> {
+        self.rules?;
+        let reading = Reading::new(reads);
+        let is_read = |position: usize| {
+            let patch = self.input.patches.get(position);
+            patch.is_none_or(|patch| patch.in_prompt || reading.how_far(patch) == HowFar::Fully)
+        };
+        let unread = self.duty.iter().filter(|position| !is_read(**position));
+        let mut files = unread.filter_map(|position| self.input.files.get(*position));
+        let first = &files.next()?.path;
+        Some(match files.count() {
+            0 => format!("it did not read {first} to its end, which rules are for"),
+            more => format!("it did not read {first} and {more} more files to their ends, which rules are for"),
+        })
+    }
+
     /// Its patches that it has not read whole, each with what is missing.
     fn unread(&self, reads: &[FileRead]) -> Vec<String> {
         let reading = Reading::new(reads);
@@ -374,7 +408,7 @@ impl FollowUp for Answers<'_> {
             let scanned = scan(&words, &self.paths());
             if scanned.findings.is_empty() && scanned.lost == 0 {
                 if may_tell(&words, &self.paths()) {
-                    self.unheard.insert(call.tool.clone());
+                    self.unheard.insert(call.tool.clone(), words);
                 }
             } else {
                 self.read(&words).await;
@@ -393,6 +427,7 @@ impl FollowUp for Answers<'_> {
         self.heard.extend(answer.message.clone());
         self.read(&answer.text).await;
         self.read_broken().await;
+        self.miss_unreadable();
         self.miss_unheard();
         self.miss_asserted();
         let message = self.message(&answer.reads)?;
@@ -410,8 +445,8 @@ impl FollowUp for Answers<'_> {
     async fn overhear(&mut self, answer: &SessionAnswer) {
         self.read_earlier(answer).await;
         let is_new = answer.message.as_ref().is_some_and(|id| self.heard.insert(id.clone()));
-        if is_new && holds_findings(&answer.text) {
-            self.read(&answer.text).await;
+        if is_new {
+            self.hear(&answer.text).await;
         }
         self.read_broken().await;
     }
@@ -446,11 +481,12 @@ fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
     patches.filter(counts).copied().collect()
 }
 
-/// The words that a tool was given: a text among its arguments that holds findings, or all of them.
+/// The words that a tool was given: all of its arguments, or, where a text among them holds findings, all texts. Those with
+/// findings are the last ones, as a list is in an answer.
 fn words_of(arguments: &str) -> String {
     fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
         match value {
-            Value::String(text) if text.contains("<find") => found.push(text),
+            Value::String(text) => found.push(text),
             Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
             Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
             _ => {}
@@ -461,9 +497,10 @@ fn words_of(arguments: &str) -> String {
     };
     let mut found = Vec::new();
     texts(&value, &mut found);
-    if found.is_empty() {
-        value.to_string()
-    } else {
-        found.join("\n")
+    let (lists, mut words): (Vec<&str>, Vec<&str>) = found.into_iter().partition(|text| text.contains("<find"));
+    if lists.is_empty() {
+        return value.to_string();
     }
+    words.extend(lists);
+    words.join("\n")
 }

@@ -185,6 +185,7 @@ async fn run_member(
     };
     let mut answers = Answers::new(context, &member, input);
     let session = run_session(context, &task, &mut answers).await;
+    answers.end();
     let has_answer = session.text.is_some();
     let (smaller, reads) = (session.smaller, session.into_report(&mut report));
     // All messages of a reviewer count together, those of one that failed too.
@@ -192,6 +193,7 @@ async fn run_member(
     report.findings = answers.findings.len();
     report.hallucinated = hallucinated.len();
     let told = answers.may_have_told();
+    let unchecked = answers.unchecked(&reads);
     let mut result = PanelResult {
         unproven: answers.unproven(),
         hallucinated,
@@ -205,7 +207,7 @@ async fn run_member(
         if answers.faults.is_empty() {
             result.reads = reads;
             result.reads.extend(in_prompt(input));
-            report.reason = fewer.filter(|_| smaller).map(|fewer| fewer.account);
+            report.reason = fewer.filter(|_| smaller).map(|fewer| fewer.account).or(unchecked);
         } else {
             // What it read led to nothing that can be used.
             report.outcome = ReviewerOutcome::Failed;

@@ -8,9 +8,10 @@ use conclave_shared::reviewer::ReviewerName;
 use super::*;
 use crate::{
     diff::{Content, FileDiff, PatchRange},
-    ports::{BudgetState, Remedy, SourceTree},
+    ports::{BudgetState, Remedy, SourceTree, StrayCall},
     review::{GivenPatch, RepairKind, StopCause},
-    session::test_support::{Play, Stage, context, fails, lives, route, says},
+    rules::{RuleBook, RuleInForce},
+    session::test_support::{Play, Stage, context, ends, fails, lives, route, says},
 };
 
 struct NoSource;
@@ -346,6 +347,21 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
     let (panel, asked) = answers_after(&[half], vec![block(std::slice::from_ref(&told))]).await;
     assert_eq!((panel.findings.len(), asked.len()), (1, 0));
 
+    // A whole one that cannot be read, too; a milder one is as if it had not come.
+    let unread = |severity: &str| {
+        let told = finding(severity, "Everybody gets every value.", "value = os.environ[key]");
+        format!("<findings>{}<finding>", told.replace("<line>4</line>", ""))
+    };
+    let (severe, mild) = (unread("critical"), unread("warning"));
+    let (panel, asked) = answers_after(&[severe.as_str()], vec![block(&[]), block(&[])]).await;
+    assert_eq!((panel.unproven.len(), asked.len()), (1, 1));
+    let again = vec![block(&[]), block(std::slice::from_ref(&told))];
+    let (panel, asked) = answers_after(&[severe.as_str()], again).await;
+    let brought = (panel.findings.len(), panel.unproven.len(), asked.len());
+    assert_eq!(brought, (1, 0, 1));
+    let (panel, asked) = answers_after(&[mild.as_str()], vec![block(&[])]).await;
+    assert_eq!((panel.unproven.len(), asked.len()), (0, 0));
+
     // Half of a milder one, half a sentence, or only thoughts: as if nothing had come.
     for nothing in ["", "I think that", "<findings>", "<findings></findings>"] {
         let (panel, asked) = answers_after(&[nothing], vec![block(&[])]).await;
@@ -667,5 +683,147 @@ async fn words_that_may_tell_a_problem_make_any_reviewer_a_required_one() {
         assert_eq!(report.required, !is_ok, "{first}, {second}");
         let reason = report.reason.clone().unwrap_or_default();
         assert!(is_ok || reason.contains(second.trim_end_matches('.')), "{reason}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_problem_told_in_a_second_turn_without_an_answer_makes_any_reviewer_a_failed_and_required_one() {
+    let first = block(&[finding("warning", "A quote that is not there.", "not there")]);
+    for (words, is_ok) in [("Let me read the callers.", true), ("Anyone can read all rows.", false)] {
+        for is_cut_off in [true, false] {
+            let first = first.clone();
+            let stage = Stage::new(move |_, number| match (number, is_cut_off) {
+                (1, _) => says(5, &first),
+                (_, true) => ends(5, words, "length"),
+                (_, false) => [ends(5, words, "tool-calls"), fails(5, "APIError", Remedy::None)].concat(),
+            });
+            let (context, ..) = context(&stage);
+            let mut members = members(&["documentation"]);
+            members[0].required = false;
+            let input = PanelInput {
+                source: Arc::new(OneFile),
+                ..input()
+            };
+            let panel = run_at_once(&context, members, &input, 1).await;
+            let report = &panel.reports[0];
+            assert_eq!(
+                (report.outcome == ReviewerOutcome::Ok, report.required),
+                (is_ok, !is_ok),
+                "{words} {is_cut_off}: {report:#?}"
+            );
+            let reason = report.reason.clone().unwrap_or_default();
+            assert!(is_ok || reason.contains("read all rows"), "{reason}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_that_does_not_exist_is_given_beside_a_list_or_in_the_second_turn_is_not_lost() {
+    let empty = block(&[]);
+    let beside = r#"{"summary": "Anyone can read all of the rows.", "findings": "<findings></findings>"}"#;
+    let alone = r#"{"title": "Anyone can read all of the rows."}"#;
+    let clean = r#"{"summary": "I have no findings.", "findings": "<findings></findings>"}"#;
+    // When it is called, in seconds: each answer takes five.
+    for (arguments, called, first, turns, is_ok) in [
+        (beside, 2, empty.as_str(), 2, true),
+        (clean, 2, empty.as_str(), 1, true),
+        (beside, 7, "prose", 2, false),
+        (alone, 7, "prose", 2, false),
+        (clean, 7, "prose", 2, true),
+    ] {
+        let (first, second) = (first.to_owned(), empty.clone());
+        let stage = Stage::new(move |_, number| says(5, if number == 1 { &first } else { &second }));
+        let (context, around, _stop) = context(&stage);
+        let calling = async {
+            tokio::time::sleep(Duration::from_secs(called)).await;
+            *around.stray.lock().expect("free") = vec![StrayCall {
+                tool: "report_findings".to_owned(),
+                arguments: arguments.to_owned(),
+            }];
+        };
+        let mut members = members(&["documentation"]);
+        members[0].required = false;
+        let input = input();
+        let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), calling);
+        let report = &panel.reports[0];
+        assert_eq!(
+            (report.outcome == ReviewerOutcome::Ok, report.required),
+            (is_ok, !is_ok),
+            "{arguments} {called}: {report:#?}"
+        );
+        let asked = stage.prompts.lock().expect("free").len();
+        assert_eq!(asked, turns, "{arguments} {called}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
+    let whole = finding("warning", "The key is not checked.", "value = os.environ[key]");
+    let no_line = whole.replace("<line>4</line>", "");
+    for (last, asked, second, found) in [
+        (block(&[]), true, block(std::slice::from_ref(&whole)), 1),
+        (block(&[]), true, block(&[]), 0),
+        // It came again by itself.
+        (block(std::slice::from_ref(&whole)), false, String::new(), 1),
+    ] {
+        let first = block(std::slice::from_ref(&no_line));
+        let stage = Stage::new(move |_, number| match number {
+            1 => [ends(1, &first, "tool-calls"), says(5, &last)].concat(),
+            _ => says(5, &second),
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["security"]), &input, 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        let told: Vec<String> = prompts
+            .iter()
+            .skip(1)
+            .map(|(_, prompt)| prompt.parts.concat())
+            .collect();
+        assert_eq!(told.len(), usize::from(asked), "{told:?}");
+        let is_named = |told: &String| told.contains("cannot be read: it has no <line>");
+        assert!(told.iter().all(is_named), "{told:?}");
+        assert_eq!(
+            (panel.reports[0].outcome, panel.findings.len()),
+            (ReviewerOutcome::Ok, found)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_read_it() {
+    let rule = RuleInForce {
+        id: "LOG-1".into(),
+        files: ["small".to_owned()].into(),
+        ..RuleInForce::default()
+    };
+    let rules = Arc::new(RuleBook::new(vec![rule]));
+    for (reviewer, in_prompt, reason) in [
+        (
+            "codex",
+            false,
+            Some("it did not read small to its end, which rules are for"),
+        ),
+        ("codex", true, None),
+        ("security", false, None),
+    ] {
+        let stage = Stage::new(|_, _| nothing_found(5));
+        let (context, ..) = context(&stage);
+        let (mut members, mut input) = (members(&[reviewer]), input());
+        members[0].patches = vec![0, 1];
+        members[0].rules = (reviewer == "codex").then(|| Arc::clone(&rules));
+        let mut patches = input.patches.to_vec();
+        patches[1].in_prompt = in_prompt;
+        input.patches = Arc::new(patches);
+        let panel = run_at_once(&context, members, &input, 1).await;
+        let report = &panel.reports[0];
+        assert_eq!(
+            (report.outcome, report.reason.as_deref()),
+            (ReviewerOutcome::Ok, reason),
+            "{reviewer} {in_prompt}"
+        );
     }
 }

@@ -256,6 +256,8 @@ pub(crate) struct Around {
     pub(crate) standing: Mutex<Option<BudgetState>>,
     /// The answers that broke off.
     pub(crate) broken: Mutex<Vec<String>>,
+    /// The calls of tools that no reviewer has.
+    pub(crate) stray: Mutex<Vec<StrayCall>>,
     /// The routes that the gateway was told of.
     pub(crate) assigned: Mutex<Vec<Vec<ModelId>>>,
 }
@@ -271,6 +273,10 @@ impl UsageLedger for Around {
 
     fn cost_usd(&self) -> f64 {
         0.0
+    }
+
+    fn stray_calls(&self, _session: &SessionId) -> Vec<StrayCall> {
+        locked(&self.stray).clone()
     }
 
     fn broken_answers(&self, _session: &SessionId) -> Vec<String> {

@@ -22,13 +22,11 @@ pub fn whole_findings(text: &str) -> Vec<RawFinding> {
     }
     let text = seen.text.as_str();
     let is_json = !tags(text).any(|tag| tag.name != Name::Findings) || json::is_around(text, first_tag(text));
-    let mut findings = if is_json {
+    if is_json {
         json::scan(text).map(|outcome| outcome.findings).unwrap_or_default()
     } else {
         of_tags(text)
-    };
-    findings.retain(|finding| finding.contradiction().is_none());
-    findings
+    }
 }
 
 /// The finding that an answer was telling when it broke off, as far as it came, if that is critical or of a severity that it had not told.
@@ -44,7 +42,7 @@ pub fn half_finding(text: &str) -> Option<RawFinding> {
     }
     let answer = format!("<findings>{}</finding></findings>", &seen.text[last.start..]);
     let half = lenient::read(&answer)?.findings.pop()?;
-    let severity = half.get("severity").filter(|severity| !severity.is_empty());
+    let severity = half.severity().filter(|severity| !severity.is_empty());
     let is_told = half.get("claim").is_some_and(|claim| !claim.is_empty());
     let is_critical = severity.and_then(Severity::parse_lenient) == Some(Severity::Critical);
     (is_critical || (severity.is_none() && is_told)).then_some(half)
@@ -120,6 +118,12 @@ mod tests {
         );
         let half = &text[..text.rfind("</evidence>").unwrap_or_default()];
         assert_eq!(claims(half), ["One."]);
+    }
+
+    #[test]
+    fn a_finding_with_a_field_twice_is_whole() {
+        let twice = finding("One.").replace("</file>", "</file>\n<line>1</line>\n<line>2</line>");
+        assert_eq!(claims(&format!("<findings>\n{twice}\n<finding>")), ["One."]);
     }
 
     #[test]

@@ -90,9 +90,12 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
         return None;
     }
     faults.extend(lists.iter_mut().flat_map(|list| std::mem::take(&mut list.faults)));
+    let lost: usize = lists.iter().map(|list| list.lost).sum();
     let mut outcome = join(lists.into_iter().map(|list| list.findings).collect());
+    outcome.lost = lost;
     if faults.iter().any(|fault| fault == BROKEN) {
-        outcome.lost = traces::count(text).saturating_sub(outcome.findings.len());
+        let seen = traces::count(text).saturating_sub(outcome.findings.len());
+        outcome.lost = outcome.lost.max(seen);
     }
     outcome.faults.splice(0..0, faults);
     if !is_last && outcome.findings.is_empty() {
@@ -256,10 +259,18 @@ fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome>
             }
             let findings: Vec<Option<RawFinding>> =
                 items.iter().map(|item| item.as_object().and_then(finding)).collect();
-            if findings.iter().all(Option::is_none) {
+            let is_list = findings.iter().any(Option::is_some);
+            let unread = items.iter().zip(&findings).filter(|(_, finding)| finding.is_none());
+            // Among findings whatever says how bad it is may be one.
+            let is_lost = |object: &Map<String, Value>| is_half(object) || (is_list && names(object, "severity"));
+            let lost = unread.filter(|(item, _)| item.as_object().is_some_and(is_lost)).count();
+            if !is_list && lost == 0 {
                 return None;
             }
-            let mut outcome = ScanOutcome::default();
+            let mut outcome = ScanOutcome {
+                lost,
+                ..ScanOutcome::default()
+            };
             for (index, finding) in findings.into_iter().enumerate() {
                 match finding {
                     Some(finding) => outcome.findings.push(finding),
@@ -292,16 +303,32 @@ fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome>
                     let all = all.get_or_insert_default();
                     all.findings.extend(outcome.findings);
                     all.faults.extend(outcome.faults);
+                    all.lost += outcome.lost;
                 } else if is_list {
                     all.get_or_insert_default()
                         .faults
                         .push("the JSON list of findings holds something else".to_owned());
                 }
             }
-            all
+            all.or_else(|| {
+                is_half(object).then(|| ScanOutcome {
+                    lost: 1,
+                    ..ScanOutcome::fault("an object of the JSON says how bad something is, and is not a finding")
+                })
+            })
         }
         _ => None,
     }
+}
+
+/// Returns whether an object that is not a finding says how bad something is, and what or where.
+fn is_half(object: &Map<String, Value>) -> bool {
+    names(object, "severity") && ["claim", "file", "evidence"].iter().any(|field| names(object, field))
+}
+
+/// Returns whether an object has this field, whatever it calls it.
+fn names(object: &Map<String, Value>, field: &str) -> bool {
+    object.keys().any(|name| field_of(name) == Some(field))
 }
 
 /// An object as a finding, if it says at least where and what.

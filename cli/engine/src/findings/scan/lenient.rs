@@ -39,18 +39,19 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
     if blocks.is_empty() {
         return None;
     }
-    let mut faults = Vec::new();
+    let (mut faults, mut lost) = (Vec::new(), 0);
     let mut findings = Vec::new();
     let (mut outside, mut outside_from) = (String::new(), 0);
     for block in blocks {
         outside.push_str(&answer[outside_from..block.begin]);
         outside_from = block.end;
         faults.extend(block.outcome.faults);
+        lost += block.outcome.lost;
         findings.push(block.outcome.findings);
     }
     outside.push_str(&answer[outside_from..]);
     let mut outcome = super::join(findings);
-    outcome.lost = traces::count(&outside) + cut_findings(&faults);
+    outcome.lost = lost + traces::count(&outside) + cut_findings(&faults);
     outcome.faults.splice(0..0, faults);
     outcome.faults.extend(reader.left_over());
     Some(outcome)

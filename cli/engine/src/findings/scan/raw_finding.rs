@@ -1,5 +1,7 @@
 //! A finding as a reviewer wrote it.
 
+use conclave_shared::severity::Severity;
+
 use super::{squeezed, strip_cdata, strip_fence};
 use crate::findings::fold::folded;
 
@@ -15,6 +17,15 @@ impl RawFinding {
     /// A field's text without surrounding white space; the first one if it came twice.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.text(name).map(str::trim)
+    }
+
+    /// The severity as it was written. Of several the worst counts, and what is none is worse than any.
+    pub fn severity(&self) -> Option<&str> {
+        let written = self.fields.iter().filter(|(field, _)| *field == "severity");
+        written.map(|(_, text)| text.trim()).max_by_key(|text| {
+            let severity = Severity::parse_lenient(text);
+            (severity.is_none(), severity)
+        })
     }
 
     /// A field's text with its indentation, without the line breaks that the tags brought.

@@ -16,6 +16,8 @@ pub(super) struct Reading {
     pub(super) blocks: Vec<Vec<RawFinding>>,
     /// What cannot be relied on, in words.
     pub(super) faults: Vec<String>,
+    /// Number of findings that the blocks seem to hold beyond those.
+    pub(super) lost: usize,
     /// Where the blocks are.
     pub(super) spans: Vec<(usize, usize)>,
 }
@@ -177,6 +179,7 @@ impl<'a> Table<'a> {
                 let inside = without_tags(self.text[tag.end..next.start].trim());
                 reading.blocks.push(inside.findings);
                 reading.faults.extend(inside.faults);
+                reading.lost += inside.lost;
                 index = first + 1;
             } else {
                 index = self.read_block(first, &mut reading);
