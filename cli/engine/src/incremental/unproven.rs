@@ -81,9 +81,7 @@ pub(crate) fn remember_unproven(
     });
     let mut remembered: Vec<RememberedUnproven> = remembered.collect();
     for entry in before {
-        let is_known =
-            |known: &RememberedUnproven| known.patch == entry.patch && known.finding.claim == entry.finding.claim;
-        if remembered.len() < MAX_UNPROVEN && !remembered.iter().any(is_known) {
+        if remembered.len() < MAX_UNPROVEN && !remembered.iter().any(|known| known.is_same(&entry)) {
             remembered.push(entry);
         }
     }

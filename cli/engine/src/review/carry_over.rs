@@ -102,6 +102,13 @@ pub struct RememberedUnproven {
     pub object: Option<String>,
 }
 
+impl RememberedUnproven {
+    /// Returns whether both are the same problem of the same patch.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.patch == other.patch && self.finding.claim == other.finding.claim
+    }
+}
+
 impl CarryOver {
     /// Notes that threads show these findings now.
     pub fn posted<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
