@@ -169,15 +169,22 @@ fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerRep
     newest.filter(|_| is_heard).unwrap_or_default()
 }
 
-/// The findings, with those that earlier reviews have taken out and this one does not speak of.
+/// The findings, with those that earlier reviews have taken out by code and none of this one takes the place of.
 fn with_refuted(mut findings: Vec<JudgedFinding>, earlier: Vec<JudgedFinding>) -> Vec<JudgedFinding> {
     for entry in earlier {
-        let is_same = |own: &JudgedFinding| own.finding.fingerprint == entry.finding.fingerprint;
-        if !findings.iter().any(is_same) {
+        if !findings.iter().any(|own| replaces(own, &entry)) {
             findings.push(entry);
         }
     }
     findings
+}
+
+/// Returns whether a finding takes the place of the same one that an earlier review took out by code: it stands and is as bad, or
+/// code refutes it again. A milder report that a word took out does not make the earlier one milder.
+fn replaces(own: &JudgedFinding, earlier: &JudgedFinding) -> bool {
+    let rank = |entry: &JudgedFinding| (entry.finding.severity, entry.production_risk);
+    let counts = (own.stands() && rank(own) >= rank(earlier)) || own.refuted_by_code().is_some();
+    counts && own.finding.fingerprint == earlier.finding.fingerprint
 }
 
 /// The files that were given to the panel.
@@ -305,4 +312,50 @@ fn gaps(
     }
     gaps.extend(partly_read);
     gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::{severity::Severity, telemetry::FindingFate};
+
+    use super::*;
+    use crate::{
+        judge::test_support::finding,
+        review::{Refutation, RefutationStatus, RemovedBy},
+    };
+
+    fn entry(severity: Severity) -> JudgedFinding {
+        JudgedFinding::kept(finding("F1", severity, "injection", "src/a.py", 3))
+    }
+
+    fn dropped(severity: Severity, refutation: Option<Refutation>) -> JudgedFinding {
+        let mut entry = entry(severity);
+        entry.remove(FindingFate::Dropped, RemovedBy::Judge);
+        entry.refutation = refutation;
+        entry
+    }
+
+    #[test]
+    fn what_code_has_refuted_is_taken_out_by_no_milder_report_of_it() {
+        let refutation = || Refutation {
+            file: "src/guard.py".to_owned(),
+            line: 3,
+            end_line: None,
+            quote: "name = checked(name)".to_owned(),
+            status: RefutationStatus::ThisChange,
+            needed: true,
+            fault: None,
+        };
+        let earlier = || dropped(Severity::Critical, Some(refutation()));
+        for (own, is_held) in [
+            (dropped(Severity::Warning, None), true),
+            (entry(Severity::Warning), true),
+            (entry(Severity::Critical), false),
+            (earlier(), false),
+        ] {
+            let all = with_refuted(vec![own.clone()], vec![earlier()]);
+            assert_eq!(all.len(), if is_held { 2 } else { 1 }, "{own:?}");
+        }
+        assert_eq!(with_refuted(Vec::new(), vec![earlier()]).len(), 1);
+    }
 }
