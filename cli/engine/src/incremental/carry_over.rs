@@ -1,6 +1,6 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
-use super::{Identities, refuted::MAX_REFUTED};
+use super::{Identities, Objects, refuted::MAX_REFUTED, unlisted::OfChange};
 use crate::review::{
     Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, PathId, RefutedFinding, Remembered,
     RememberedUnproven, ReviewedFiles, ReviewerReport, Unlisted,
@@ -43,6 +43,8 @@ pub struct Done<'a> {
     pub refuted_before: Vec<RefutedFinding>,
     /// The identities of all patches of the change.
     pub identities: Identities,
+    /// The objects of its files at head, by their paths.
+    pub objects: Objects,
     /// The newest comment that a judge has read, in this review or before it.
     pub heard: u64,
 }
@@ -120,6 +122,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         refuted,
         unlisted: done.unlisted,
         patches: done.identities,
+        objects: done.objects,
         heard: done.heard,
     }
     .within(MAX_CARRY_OVER_BYTES)
@@ -138,7 +141,10 @@ impl CarryOver {
         if self.reviewed.is_empty() {
             self.touched.clear();
         }
-        let patches = std::mem::take(&mut self.patches);
+        let change = OfChange {
+            patches: std::mem::take(&mut self.patches),
+            objects: std::mem::take(&mut self.objects),
+        };
         let size = |carry_over: &Self| serde_json::to_string(carry_over).map_or(usize::MAX, |text| text.len());
         while size(&self) > most {
             if let Some(last) = self.reviewed.last_mut() {
@@ -162,12 +168,15 @@ impl CarryOver {
             match least {
                 Some(at) => {
                     let dropped = self.findings.remove(at);
-                    self.note_unlisted(&dropped, &patches);
+                    self.note_unlisted(&dropped, &change);
                 }
                 None => break,
             }
         }
-        self.patches = patches;
+        OfChange {
+            patches: self.patches,
+            objects: self.objects,
+        } = change;
         self
     }
 }

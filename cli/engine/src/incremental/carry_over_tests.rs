@@ -74,6 +74,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         unlisted: Vec::new(),
         refuted_before: Vec::new(),
         identities: Identities::new(),
+        objects: Objects::new(),
         heard: 0,
     }
 }
@@ -263,13 +264,25 @@ fn findings_without_room_hold_until_their_patch_changes() {
     };
     let done = Done {
         identities: identities(0),
+        objects: Objects::from([(file.clone(), "1f".to_owned())]),
         ..done(&review, patches(1))
     };
     let carry_over = remember(done).within(20_000);
     assert!(carry_over.findings.len() < 150, "not all of them fit");
     assert_eq!(carry_over.unlisted.len(), 1, "they are of one file");
-    assert_eq!(still_unlisted(&carry_over.unlisted, &identities(0)).len(), 1);
-    assert!(still_unlisted(&carry_over.unlisted, &identities(1)).is_empty());
+    assert_eq!(still_unlisted(&carry_over.unlisted, &identities(0), &[]).len(), 1);
+    assert!(still_unlisted(&carry_over.unlisted, &identities(1), &[]).is_empty());
+    // Another name is another patch of the same text.
+    let renamed = |object: &str| FileDiff {
+        path: file.clone(),
+        objects: ("0".repeat(40), object.to_owned()),
+        ..FileDiff::default()
+    };
+    let [held] = &still_unlisted(&carry_over.unlisted, &identities(1), &[renamed("1f")])[..] else {
+        panic!("it goes along")
+    };
+    assert_eq!(held.patch, ids[1]);
+    assert!(still_unlisted(&carry_over.unlisted, &identities(1), &[renamed("2f")]).is_empty());
     let hold = unlisted_hold(&carry_over.unlisted, &identities(0)).expect("it holds");
     assert_eq!(
         (hold.cause, &hold.places[..]),

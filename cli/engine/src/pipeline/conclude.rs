@@ -93,7 +93,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
-    let unproven_then = prior.unproven_for_next(&coverage.unproven, &job.files);
+    let unproven_then = prior.unproven_for_next(&coverage.unproven);
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
@@ -108,6 +108,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         refuted_before: prior.refuted_before,
         unlisted: prior.unlisted,
         identities: prior.identities,
+        objects: prior.objects,
         heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));

@@ -36,6 +36,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         unlisted: Vec::new(),
         refuted_before: Vec::new(),
         identities: BTreeMap::default(),
+        objects: BTreeMap::default(),
         heard: 0,
     });
     review

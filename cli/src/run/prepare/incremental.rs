@@ -5,8 +5,8 @@ use std::sync::Arc;
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
-        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, still_refuted, still_unlisted,
-        still_unproven, touched, wanted,
+        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, objects, still_refuted,
+        still_unlisted, still_unproven, touched, wanted,
     },
     pipeline::Prior,
     review::{CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
@@ -60,7 +60,8 @@ async fn narrow_down(
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
     let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files, &diff.filtered);
-    let unlisted = still_unlisted(&job.carry_over.unlisted, &identities);
+    let unlisted = still_unlisted(&job.carry_over.unlisted, &identities, &diff.files);
+    let objects = objects(&diff.files);
     let all = diff.files.clone();
     let touched = touched(diff);
     let reviewed = |(file, patch): (&FileDiff, &PatchId)| {
@@ -101,6 +102,7 @@ async fn narrow_down(
         reviewed: narrowed.reviewed,
         touched: touched.into_iter().collect(),
         identities,
+        objects,
         unproven,
         unlisted,
         aside_open: job.aside_open && job.subject.comments.iter().any(is_new_question),

@@ -287,7 +287,11 @@ impl Scene {
             },
             files: Arc::new(diff.files),
             filtered: diff.filtered,
-            prior,
+            // The run hands them to the panel.
+            prior: Prior {
+                unchanged: Vec::new(),
+                ..prior
+            },
             ..review_job(plan)
         };
         let review = conclude(review_job, said, &patches, source.as_ref()).await;
@@ -811,11 +815,18 @@ async fn a_critical_that_nothing_proved_holds_the_approval_until_its_patch_chang
         assert_eq!(run.review.coverage.unproven.len(), 1);
         assert!(!run.review.may_approve() && !scene.is_approved());
     }
-    scene.push(&[(A, &text(&[(5, "better")]))]);
+    // Nor does another name, of a file that the last review left out.
+    scene.git(&["mv", A, "src/new.py"]);
+    scene.push(&[]);
+    let run = scene.run(&[]).await;
+    assert_eq!(run.reviewed, ["src/new.py"]);
+    assert_eq!(run.review.coverage.unproven[0].place(), "src/new.py:5");
+    assert!(!scene.is_approved());
+    scene.push(&[("src/new.py", &text(&[(5, "better")]))]);
     let run = scene.run(&[]).await;
     assert_eq!(
         (run.reviewed, run.review.coverage.unproven),
-        (vec![A.to_owned()], vec![])
+        (vec!["src/new.py".to_owned()], vec![])
     );
     assert!(scene.is_approved());
 }
