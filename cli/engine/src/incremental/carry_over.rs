@@ -1,5 +1,7 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
+use conclave_shared::severity::Severity;
+
 use super::{Identities, Objects, refuted::MAX_REFUTED, unlisted::OfChange};
 use crate::review::{
     Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, PathId, RefutedFinding, Remembered,
@@ -108,8 +110,8 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         .into_iter()
         .filter(|before| !is_over(before))
         .collect();
+    // Their files may not have been reviewed again.
     refuted.extend(before);
-    refuted.truncate(MAX_REFUTED);
     reviewed.extend(done.earlier);
     // In one order whatever the judge's is, so that a second review that finds the same changes nothing.
     findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
@@ -135,7 +137,8 @@ const fn stood(entry: &Remembered) -> bool {
 
 impl CarryOver {
     /// The carry-over within a number of bytes as JSON. Patches go first, the oldest review's before others; then what threads
-    /// tell as well; then what no longer stands; then the least severe, of which only the patch is kept.
+    /// tell as well; then what no longer stands; then the least severe, of which only the patch is kept, and the critical after
+    /// what does not stand and still counts.
     #[must_use]
     pub fn within(mut self, most: usize) -> Self {
         if self.reviewed.is_empty() {
@@ -165,6 +168,10 @@ impl CarryOver {
             let standing = |entry: &Remembered| matches!(entry.before, Before::Stood | Before::Posted);
             let least =
                 (0..self.findings.len()).min_by_key(|at| (standing(&self.findings[*at]), self.findings[*at].severity));
+            let blocks = |at: usize| standing(&self.findings[at]) && self.findings[at].severity == Severity::Critical;
+            if least.is_none_or(blocks) && self.shorten(&change) {
+                continue;
+            }
             match least {
                 Some(at) => {
                     let dropped = self.findings.remove(at);

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     diff::FileDiff,
     incremental::{still_unlisted, test_support::fresh, unlisted_hold},
-    review::{Coverage, HoldCause, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION},
+    review::{Coverage, HoldCause, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, UnprovenFinding},
 };
 
 fn review(findings: Vec<JudgedFinding>) -> Review {
@@ -289,4 +289,37 @@ fn findings_without_room_hold_until_their_patch_changes() {
         (HoldCause::Unlisted, std::slice::from_ref(&file))
     );
     assert!(unlisted_hold(&[], &identities(0)).is_none());
+}
+
+#[test]
+fn what_nothing_proved_gives_way_to_its_patches_before_the_note_is_too_long() {
+    let unproven = (0..20).map(|number| RememberedUnproven {
+        finding: UnprovenFinding {
+            reviewer: ReviewerName::coordinator(),
+            severity: "critical".into(),
+            category: "injection".into(),
+            file: "elsewhere.py".into(),
+            line: None,
+            claim: format!("{number} {}", "x".repeat(MAX_CLAIM / 2)),
+            reason: "its quote is not in the file".into(),
+        },
+        patch: PatchId::of_all(&patches(40)),
+        parts: patches(40),
+        object: None,
+    });
+    let most = 20_000;
+    let carry_over = remember(Done {
+        unproven: unproven.collect(),
+        ..done(&review(vec![fresh("F1", Severity::Critical, "a")]), Vec::new())
+    })
+    .within(most);
+    let size = serde_json::to_string(&carry_over).expect("JSON").len();
+    assert!(size <= most, "{size}");
+    assert!(!carry_over.unproven.is_empty() && carry_over.unproven.len() < 20);
+    let mut held: Vec<PatchId> = carry_over.unlisted.into_iter().map(|entry| entry.patch).collect();
+    let mut all = patches(40);
+    held.sort();
+    all.sort();
+    assert_eq!(held, all, "each of its patches holds");
+    assert_eq!(carry_over.findings.len(), 1, "what blocks is kept");
 }

@@ -5,7 +5,9 @@ use conclave_shared::severity::Severity;
 
 use crate::{
     diff::FileDiff,
-    review::{ApprovalHold, Before, CarryOver, HoldCause, PatchId, Remembered, Unlisted},
+    review::{
+        ApprovalHold, Before, CarryOver, HoldCause, PatchId, RefutationStatus, Remembered, RememberedUnproven, Unlisted,
+    },
 };
 
 use super::{Identities, Objects};
@@ -13,8 +15,8 @@ use super::{Identities, Objects};
 /// Maximum number of patches that are kept apart; findings in more of them are about the whole change.
 const MAX_UNLISTED: usize = 50;
 
-/// Those of earlier reviews whose patches are as they were, or whose files have only got another name since: then with the patch that
-/// they have now. `files` are all files of the change.
+/// Those of earlier reviews whose patches are as they were, or whose files have only got another name since: then with the patch
+/// that they have now. `files` are all files of the change.
 pub fn still_unlisted(remembered: &[Unlisted], identities: &Identities, files: &[FileDiff]) -> Vec<Unlisted> {
     let all = PatchId::of_all(identities.values());
     let held = |entry: &Unlisted| {
@@ -77,6 +79,32 @@ impl CarryOver {
             return;
         }
         self.add_unlisted(change.unlisted(&record.file, dropped.severity), change);
+    }
+
+    /// Lets one of the findings go that do not stand and still count, in favor of its patch. Returns false if there is none.
+    pub(super) fn shorten(&mut self, change: &OfChange) -> bool {
+        if let Some(RememberedUnproven {
+            patch, parts, object, ..
+        }) = self.unproven.pop()
+        {
+            // It holds while one of them is as it was.
+            let patches = if parts.is_empty() { vec![patch] } else { parts };
+            for patch in patches {
+                let unlisted = Unlisted {
+                    patch,
+                    severity: Severity::Critical,
+                    object: object.clone(),
+                };
+                self.add_unlisted(unlisted, change);
+            }
+            return true;
+        }
+        let Some(refuted) = self.refuted.pop() else { return false };
+        if refuted.refutation.status == RefutationStatus::ThisChange {
+            let record = &refuted.record;
+            self.add_unlisted(change.unlisted(&record.file, record.severity), change);
+        }
+        true
     }
 
     fn add_unlisted(&mut self, mut unlisted: Unlisted, change: &OfChange) {
