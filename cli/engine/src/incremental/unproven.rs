@@ -52,7 +52,14 @@ pub fn still_unproven(
             ..entry.finding.clone()
         })
     };
-    remembered.iter().filter_map(held).collect()
+    let mut standing: Vec<UnprovenFinding> = Vec::new();
+    for finding in remembered.iter().filter_map(held) {
+        // What is remembered of its file under each of several names is one problem.
+        if !standing.contains(&finding) {
+            standing.push(finding);
+        }
+    }
+    standing
 }
 
 fn name(path: &str) -> &str {
@@ -170,6 +177,12 @@ mod tests {
             held.iter().map(UnprovenFinding::place).collect::<Vec<_>>()
         };
         assert_eq!(places("b.py", "1f"), ["b.py:3"]);
+        // Remembered under both names it is one.
+        let (now, files) = (identities(&[("b.py", "2")]), [file("b.py", "1f")]);
+        let held = still_unproven(&remembered, &now, &files, &[]);
+        let again = remember_unproven(&held, remembered.clone(), &now, &objects(&files));
+        assert_eq!(again.len(), 2);
+        assert_eq!(still_unproven(&again, &now, &files, &[]), held);
         assert_eq!(places("b.py", "2f"), [""; 0], "its text is another one");
         assert_eq!(places("b.py", &"0".repeat(40)), [""; 0], "it is gone");
         let noise = FilteredFile {
