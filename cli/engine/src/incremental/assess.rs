@@ -270,7 +270,7 @@ pub fn has_open(existing: &[ExistingFinding]) -> bool {
 /// Returns whether a finding has not been closed by those who may.
 fn is_live(finding: &ExistingFinding) -> bool {
     match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOther => true,
+        ThreadState::Open | ThreadState::ResolvedByOther | ThreadState::Unknown => true,
         ThreadState::ResolvedByAuthor => !finding.author_may_settle,
         ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
     }

@@ -1,6 +1,6 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
-use conclave_shared::severity::Severity;
+use conclave_shared::{finding::Fingerprint, severity::Severity};
 
 use super::{Identities, Objects, refuted::MAX_REFUTED, unlisted::OfChange};
 use crate::review::{
@@ -31,6 +31,8 @@ pub struct Done<'a> {
     pub is_cut: bool,
     /// What became of findings that do not stand any more and whose threads may come back to us.
     pub settled: Vec<Remembered>,
+    /// What stays remembered of findings that stand only because the forge does not show their threads.
+    pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,
     /// What earlier reviews looked at and is still as it was.
@@ -79,6 +81,11 @@ pub fn remember(done: Done<'_>) -> CarryOver {
             Some(known) if entry.before == Before::Reopened => known.before = Before::Reopened,
             Some(_) => {}
             None => findings.push(entry),
+        }
+    }
+    for (fingerprint, before) in done.unseen {
+        if let Some(known) = findings.iter_mut().find(|known| known.fingerprint == fingerprint) {
+            known.before = before;
         }
     }
     let mut refuted = RefutedFinding::all_of(done.findings, done.head_sha);

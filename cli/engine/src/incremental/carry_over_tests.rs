@@ -67,6 +67,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         coverage: &review.coverage,
         is_cut: review.partial.is_some() || review.degraded.is_some(),
         settled: Vec::new(),
+        unseen: Vec::new(),
         patches,
         earlier: Vec::new(),
         touched: vec![PathId::new("a.py")],
@@ -161,6 +162,19 @@ fn what_a_person_opened_again_stays_that_persons() {
     let mut states: Vec<Before> = carry_over.findings.iter().map(|entry| entry.before).collect();
     states.sort_by_key(|before| format!("{before:?}"));
     assert_eq!(states, [Before::Reopened, Before::Resolved]);
+}
+
+#[test]
+fn what_was_resolved_and_cannot_be_seen_now_stays_resolved_for_the_next_review() {
+    let mut shown = fresh("F1", Severity::Warning, "a");
+    shown.thread = Some("thread".into());
+    let print = shown.finding.fingerprint.clone();
+    let carry_over = remember(Done {
+        unseen: vec![(print.clone(), Before::Resolved)],
+        ..done(&review(vec![shown]), Vec::new())
+    });
+    let known = carry_over.find(&print).map(|entry| entry.before);
+    assert_eq!(known, Some(Before::Resolved));
 }
 
 #[test]

@@ -101,6 +101,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         coverage: &coverage,
         is_cut: partial.is_some() || !is_judged || lacks_proof,
         settled: reconciled.remembered,
+        unseen: reconciled.unseen,
         patches: prior.patches,
         earlier: prior.reviewed,
         touched: prior.touched,

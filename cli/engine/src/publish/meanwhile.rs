@@ -136,7 +136,7 @@ impl OtherRuns<'_> {
                 .first()
                 .is_some_and(|note| self.bot.finding(note).is_some())
         }) {
-            Some(known) => known.resolved && !own.thread.resolved,
+            Some(known) => known.resolved && !own.thread.resolved && !own.thread.is_state_unknown,
             None => !own.thread.resolved || (own.record.is_serious() && !own.thread.is_resolved_by(self.bot.account)),
         }
     }

@@ -29,6 +29,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         coverage: &review.coverage,
         is_cut: false,
         settled: Vec::new(),
+        unseen: Vec::new(),
         patches: Vec::new(),
         earlier: Vec::new(),
         touched: Vec::new(),
