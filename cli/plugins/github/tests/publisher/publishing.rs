@@ -34,6 +34,19 @@ fn api(stage: &OnGitHub) -> GitHub {
 }
 
 #[tokio::test]
+async fn a_draft_is_one_and_is_reviewed_like_any_other() {
+    let stage = OnGitHub::new().await;
+    for draft in [false, true] {
+        stage.0.github.set_draft(stage.0.pull, draft);
+        assert_eq!(api(&stage).load().await.unwrap().subject.draft, draft);
+        let approved = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert_eq!((approved.approved, approved.warnings), (true, Vec::new()), "{draft}");
+        let blocked = stage.conclude(ReviewMode::Gate, Verdict::SignificantConcerns).await;
+        assert!(!blocked.approved && stage.shown().bot_requests(), "{draft}");
+    }
+}
+
+#[tokio::test]
 async fn all_findings_come_in_one_review_on_lines_of_hunks() {
     let stage = OnGitHub::with_lines().await;
     let outcome = stage
