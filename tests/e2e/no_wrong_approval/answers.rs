@@ -314,7 +314,7 @@ async fn a_critical_without_evidence_fails_a_strict_job() {
         assert_eq!(outcome.review()["verdict"], "inconclusive", "{}", outcome.stdout);
         assert!(!outcome.stdout.contains("Approved"), "{}", outcome.stdout);
     }
-    // As vendored code nobody reads it, and nothing is proved by that.
+    // As vendored code it is left out, and nothing is proved by that.
     scene.repository.git(&["checkout", "--quiet", "feature"]);
     scene.repository.git(&["rm", "--quiet", FILE]);
     scene.push("vendor/report.py", &file_with("    rows = os.environ[name]"));

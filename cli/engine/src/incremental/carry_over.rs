@@ -31,7 +31,7 @@ pub struct Done<'a> {
     pub is_cut: bool,
     /// What became of findings that do not stand any more and whose threads may come back to us.
     pub settled: Vec<Remembered>,
-    /// What stays remembered of findings that stand only because the forge does not show their threads.
+    /// The memory, which stays as it is, of findings that stand only because the forge does not show their threads.
     pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,

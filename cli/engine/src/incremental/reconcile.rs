@@ -52,7 +52,7 @@ pub struct Reconciled {
     pub threads: Vec<ThreadAction>,
     /// What the carry-over has to keep of findings that do not stand, or that a person has taken over.
     pub remembered: Vec<Remembered>,
-    /// What stays remembered of findings that stand only because the forge does not show their threads.
+    /// The memory, which stays as it is, of findings that stand only because the forge does not show their threads.
     pub unseen: Vec<(Fingerprint, Before)>,
     /// What was settled since the last review.
     pub settled: Vec<SettledFinding>,

@@ -110,7 +110,7 @@ pub(super) fn deleted(place: &str) -> String {
     format!("the thread on {place} was deleted; its finding stands until it is fixed, and is not posted again")
 }
 
-/// What it says of a finding whose thread we had resolved and cannot see now.
+/// The note of the review on a finding whose thread we had resolved and cannot see now.
 pub(super) fn unseen(place: &str) -> String {
     format!("the thread on {place}, which the bot had resolved, cannot be seen now; its finding counts until it can")
 }

@@ -152,7 +152,7 @@ pub enum ThreadState {
     ResolvedByAuthor,
     /// Somebody resolved it who may not decide that: a person without that role, or another program. The finding stands.
     ResolvedByOther,
-    /// The forge does not say: it counts as open, and nobody has opened it again by that.
+    /// The forge does not say: it counts as open, which does not mean that a person has opened it again.
     Unknown,
 }
 

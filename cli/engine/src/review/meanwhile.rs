@@ -9,7 +9,7 @@ use super::{FindingRecord, RefutationStatus, RefutedFinding, RememberedUnproven,
 pub struct Meanwhile {
     /// Findings of other runs that stand on the merge request and that this review does not have.
     pub findings: Vec<FoundMeanwhile>,
-    /// What else the summary of another run remembers and the one of this run has to.
+    /// The rest of another run's memory that withholds an approval, or may do so later.
     pub held: HeldMeanwhile,
     /// The conclusion of another run about the same commit or a newer one, unless it approves.
     pub other: Option<OtherConclusion>,

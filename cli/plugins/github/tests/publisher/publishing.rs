@@ -407,7 +407,7 @@ async fn a_used_up_graphql_limit_opens_no_resolved_thread_again() {
         message: "API rate limit exceeded".to_owned(),
     };
     stage.0.github.inject(Fault::once("POST", "/graphql", kind).times(99));
-    // It was read before as resolved, and is not shown now: that is no news of another run.
+    // It was read before as resolved, and is not shown now: no other run has opened it.
     let seen = publisher.meanwhile(&stage.review(Verdict::Approved)).await.unwrap();
     assert!(seen.is_empty(), "{seen:?}");
     let change = stage.publisher().load().await.unwrap();
