@@ -9,7 +9,8 @@ use conclave_engine::{
         still_unlisted, still_unproven, touched, wanted,
     },
     pipeline::Prior,
-    review::{CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
+    prompt::written_by_people,
+    review::{CONTEXT_FILE, CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
     rules::RuleBook,
     session::CoordinatorMailbox,
 };
@@ -52,9 +53,11 @@ async fn narrow_down(
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     forget_what_nobody_shows(&mut job.carry_over, &existing);
-    let texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
+    let mut texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
+    let written = written_by_people(&job.subject, &existing);
+    texts.insert(CONTEXT_FILE.to_owned(), written.clone());
     job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
-    follow(&job.repository, &mut job.subject, diff).await?;
+    follow(&job.repository, &mut job.subject, diff, &written).await?;
 
     let patches = identities(&diff.files, instructions, spool)?;
     let paths = diff.files.iter().map(|file| file.path.clone());
@@ -142,8 +145,14 @@ fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) ->
     Ok(identities)
 }
 
-/// Takes serious findings whose code has left its lines to where it stands now.
-async fn follow(repository: &Repository, subject: &mut ReviewSubject, diff: &FilteredDiff) -> Result<(), Failure> {
+/// Takes serious findings whose code has left its lines to where it stands now, and those about what people wrote to where it is in
+/// `written`.
+async fn follow(
+    repository: &Repository,
+    subject: &mut ReviewSubject,
+    diff: &FilteredDiff,
+    written: &str,
+) -> Result<(), Failure> {
     let existing = &mut subject.existing_findings;
     let mut moved = MovedCode::new(existing, diff);
     // Names are separated by line feeds.
@@ -170,6 +179,7 @@ async fn follow(repository: &Repository, subject: &mut ReviewSubject, diff: &Fil
             moved.search(existing, &path, &text_or_lossy(&bytes), true);
         }
     }
+    moved.search(existing, CONTEXT_FILE, written, true);
     moved.settle(existing);
     Ok(())
 }
