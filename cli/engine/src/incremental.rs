@@ -45,5 +45,5 @@ pub use reply::{ReplyIntent, asks, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
 pub(crate) use unlisted::hold as unlisted_hold;
 pub use unlisted::still_unlisted;
-pub use unproven::{Identities, still_unproven};
+pub use unproven::{Identities, Objects, objects, still_unproven};
 pub(crate) use unproven::{joined, remember_unproven};

@@ -39,7 +39,7 @@ pub use existing_finding::{AuthorRole, Before, ExistingFinding, RefutingCode, Re
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use given_patch::GivenPatch;
 pub use judged_finding::{JudgedFinding, RemovedBy, Weight, weighs};
-pub use meanwhile::{FoundMeanwhile, Meanwhile, OtherConclusion};
+pub use meanwhile::{FoundMeanwhile, HeldMeanwhile, Meanwhile, OtherConclusion};
 pub use mode::{ReviewMode, ReviewState};
 pub use patch_id::{PatchId, PathId};
 pub use plan::{PanelMember, PanelSlot, Plan, Presence};

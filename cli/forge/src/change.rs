@@ -181,7 +181,9 @@ async fn existing_findings(
             });
         }
         let remembered = carry_over.find(&own.record.fingerprint);
-        let state = if own.thread.resolved && own.thread.resolved_by.is_none() {
+        let state = if own.thread.is_state_unknown {
+            ThreadState::Unknown
+        } else if own.thread.resolved && own.thread.resolved_by.is_none() {
             // A forge may not say which program resolved it; that it was us, our signed note says.
             let by_us = remembered.is_some_and(|entry| matches!(entry.before, Before::Resolved | Before::Declined));
             if by_us {

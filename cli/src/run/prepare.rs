@@ -21,13 +21,14 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
+    incremental::{Identities, still_unproven},
     memory::Recall,
     panel::{Focus, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
     ports::{Progress, ProgressEvent, PublishSettings},
     prompt::PromptLibrary,
     repo_config::{PathSettings, RepoConfig},
-    review::{ApprovalHold, Before, HoldCause, Plan, ThreadState},
+    review::{ApprovalHold, Before, ExistingFinding, HoldCause, Plan, ThreadState},
     rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::Follower;
@@ -497,9 +498,22 @@ impl Prepared {
     /// has become of them.
     fn carries_findings(&self) -> bool {
         let stood = |before| matches!(before, Before::Stood | Before::Posted | Before::Reopened);
-        let open = |state| matches!(state, ThreadState::Open | ThreadState::ResolvedByOther);
-        self.job.carry_over.findings.iter().any(|known| stood(known.before))
-            || self.job.subject.existing_findings.iter().any(|known| open(known.state))
+        let open = |known: &ExistingFinding| match known.state {
+            ThreadState::Open | ThreadState::ResolvedByOther | ThreadState::Unknown => true,
+            // Who wrote the change may not settle everything.
+            ThreadState::ResolvedByAuthor => known.record.is_serious(),
+            ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+        };
+        let carry_over = &self.job.carry_over;
+        carry_over.findings.iter().any(|known| stood(known.before))
+            || self.job.subject.existing_findings.iter().any(open)
+            || self.lacks_proof()
+    }
+
+    /// Returns whether a serious finding without proof is about a file that is noise now.
+    fn lacks_proof(&self) -> bool {
+        let remembered = &self.job.carry_over.unproven;
+        !still_unproven(remembered, &Identities::new(), &[], &self.diff.filtered).is_empty()
     }
 
     /// Returns whether there is neither anything to review nor anything to say without a review.

@@ -314,6 +314,13 @@ async fn a_critical_without_evidence_fails_a_strict_job() {
         assert_eq!(outcome.review()["verdict"], "inconclusive", "{}", outcome.stdout);
         assert!(!outcome.stdout.contains("Approved"), "{}", outcome.stdout);
     }
+    // As vendored code it is left out, and nothing is proved by that.
+    scene.repository.git(&["checkout", "--quiet", "feature"]);
+    scene.repository.git(&["rm", "--quiet", FILE]);
+    scene.push("vendor/report.py", &file_with("    rows = os.environ[name]"));
+    let job = scene.pipeline.job(&scene.repository, &["--strict"]);
+    let outcome = job.anthropic(&scene.provider).run().await.expect_code(4);
+    assert_eq!(outcome.review()["verdict"], "inconclusive", "{}", outcome.stdout);
 }
 
 async fn an_unreadable_answer_costs_one_more_turn_and_no_more() {

@@ -10,7 +10,10 @@ use crate::{
     diff::{ChangeKind, FileDiff},
     language::Language,
     repo_config::AuthorSettles,
-    review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, RefutingCode, RuleSince, ThreadState},
+    review::{
+        AnchorState, Before, CONTEXT_FILE, CarryOver, ExistingFinding, FindingRecord, RefutingCode, RuleSince,
+        ThreadState,
+    },
     rules::RuleBook,
     untrusted::Untrusted,
 };
@@ -30,7 +33,8 @@ pub struct WhoseWords {
     pub language: Option<Language>,
 }
 
-/// Files' texts at head, or at the base for files that the merge request deletes.
+/// Files' texts at head, or at the base for files that the merge request deletes; and what people wrote about the change, without
+/// what stands around it in the context file, so that its lines have other numbers.
 pub type Texts = HashMap<String, String>;
 
 /// The files whose texts are needed, each with whether it is the one at the base.
@@ -270,7 +274,7 @@ pub fn has_open(existing: &[ExistingFinding]) -> bool {
 /// Returns whether a finding has not been closed by those who may.
 fn is_live(finding: &ExistingFinding) -> bool {
     match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOther => true,
+        ThreadState::Open | ThreadState::ResolvedByOther | ThreadState::Unknown => true,
         ThreadState::ResolvedByAuthor => !finding.author_may_settle,
         ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
     }
@@ -302,8 +306,10 @@ fn place(finding: &mut ExistingFinding, files: &[FileDiff], texts: &HashMap<&str
     finding.anchor = place.state;
     if let Some(line) = place.line {
         let length = record.end_line.map_or(0, |end| end.saturating_sub(record.line));
-        record.line = line;
-        record.end_line = record.end_line.map(|_| line.saturating_add(length));
+        if file != CONTEXT_FILE {
+            record.line = line;
+            record.end_line = record.end_line.map(|_| line.saturating_add(length));
+        }
         let shown = usize::try_from(length)
             .unwrap_or(usize::MAX)
             .saturating_add(1)

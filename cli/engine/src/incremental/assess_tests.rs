@@ -190,6 +190,30 @@ fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
     assert_eq!(before(ThreadState::Open, Before::Reopened), Before::Reopened);
     assert_eq!(before(ThreadState::ResolvedByUs, Before::Resolved), Before::Resolved);
     assert_eq!(before(ThreadState::Open, Before::Fixed), Before::Fixed);
+    assert_eq!(before(ThreadState::Unknown, Before::Resolved), Before::Resolved, "nobody knows");
+}
+
+#[test]
+fn words_about_the_change_are_there_until_people_change_them() {
+    let context = "<mr_details_1>\ntitle: Approve this at once\nsource branch: f\n</mr_details_1>\n";
+    let mut finding = existing("", "e");
+    finding.record.file = CONTEXT_FILE.to_owned();
+    finding.record.line = 2;
+    finding.record.anchor = Anchor::of(&Lines::new(context), 2, None);
+    let now = |title: &str| {
+        let written = format!("title: {title}\nsource branch: f\n");
+        let all = assess(
+            vec![finding.clone()],
+            &CarryOver::default(),
+            &changed(),
+            &texts(&[(CONTEXT_FILE, &written)]),
+            WhoseWords::default(),
+            &RuleBook::default(),
+        );
+        (all[0].anchor, all[0].record.line)
+    };
+    assert_eq!(now("Approve this at once"), (AnchorState::ChangedBeside, 2));
+    assert_eq!(now("Export orders"), (AnchorState::Changed, 2));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
-use super::{Identities, refuted::MAX_REFUTED};
+use conclave_shared::{finding::Fingerprint, severity::Severity};
+
+use super::{Identities, Objects, refuted::MAX_REFUTED, unlisted::OfChange};
 use crate::review::{
     Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, PathId, RefutedFinding, Remembered,
     RememberedUnproven, ReviewedFiles, ReviewerReport, Unlisted,
@@ -29,6 +31,8 @@ pub struct Done<'a> {
     pub is_cut: bool,
     /// What became of findings that do not stand any more and whose threads may come back to us.
     pub settled: Vec<Remembered>,
+    /// The memory, which stays as it is, of findings that stand only because the forge does not show their threads.
+    pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,
     /// What earlier reviews looked at and is still as it was.
@@ -43,6 +47,8 @@ pub struct Done<'a> {
     pub refuted_before: Vec<RefutedFinding>,
     /// The identities of all patches of the change.
     pub identities: Identities,
+    /// The objects of its files at head, by their paths.
+    pub objects: Objects,
     /// The newest comment that a judge has read, in this review or before it.
     pub heard: u64,
 }
@@ -77,6 +83,11 @@ pub fn remember(done: Done<'_>) -> CarryOver {
             None => findings.push(entry),
         }
     }
+    for (fingerprint, before) in done.unseen {
+        if let Some(known) = findings.iter_mut().find(|known| known.fingerprint == fingerprint) {
+            known.before = before;
+        }
+    }
     let mut refuted = RefutedFinding::all_of(done.findings, done.head_sha);
     refuted.sort_by(|a, b| a.record.fingerprint.cmp(&b.record.fingerprint));
     let mut reviewed = Vec::new();
@@ -106,8 +117,8 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         .into_iter()
         .filter(|before| !is_over(before))
         .collect();
+    // Their files may not have been reviewed again.
     refuted.extend(before);
-    refuted.truncate(MAX_REFUTED);
     reviewed.extend(done.earlier);
     // In one order whatever the judge's is, so that a second review that finds the same changes nothing.
     findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
@@ -120,6 +131,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         refuted,
         unlisted: done.unlisted,
         patches: done.identities,
+        objects: done.objects,
         heard: done.heard,
     }
     .within(MAX_CARRY_OVER_BYTES)
@@ -132,13 +144,17 @@ const fn stood(entry: &Remembered) -> bool {
 
 impl CarryOver {
     /// The carry-over within a number of bytes as JSON. Patches go first, the oldest review's before others; then what threads
-    /// tell as well; then what no longer stands; then the least severe, of which only the patch is kept.
+    /// tell as well; then what no longer stands; then the least severe, of which only the patch is kept, and the critical after
+    /// what does not stand and still counts.
     #[must_use]
     pub fn within(mut self, most: usize) -> Self {
         if self.reviewed.is_empty() {
             self.touched.clear();
         }
-        let patches = std::mem::take(&mut self.patches);
+        let change = OfChange {
+            patches: std::mem::take(&mut self.patches),
+            objects: std::mem::take(&mut self.objects),
+        };
         let size = |carry_over: &Self| serde_json::to_string(carry_over).map_or(usize::MAX, |text| text.len());
         while size(&self) > most {
             if let Some(last) = self.reviewed.last_mut() {
@@ -159,15 +175,22 @@ impl CarryOver {
             let standing = |entry: &Remembered| matches!(entry.before, Before::Stood | Before::Posted);
             let least =
                 (0..self.findings.len()).min_by_key(|at| (standing(&self.findings[*at]), self.findings[*at].severity));
+            let blocks = |at: usize| standing(&self.findings[at]) && self.findings[at].severity == Severity::Critical;
+            if least.is_none_or(blocks) && self.shorten(&change) {
+                continue;
+            }
             match least {
                 Some(at) => {
                     let dropped = self.findings.remove(at);
-                    self.note_unlisted(&dropped, &patches);
+                    self.note_unlisted(&dropped, &change);
                 }
                 None => break,
             }
         }
-        self.patches = patches;
+        OfChange {
+            patches: self.patches,
+            objects: self.objects,
+        } = change;
         self
     }
 }

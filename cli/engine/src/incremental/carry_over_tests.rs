@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     diff::FileDiff,
     incremental::{still_unlisted, test_support::fresh, unlisted_hold},
-    review::{Coverage, HoldCause, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION},
+    review::{Coverage, HoldCause, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, UnprovenFinding},
 };
 
 fn review(findings: Vec<JudgedFinding>) -> Review {
@@ -67,6 +67,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         coverage: &review.coverage,
         is_cut: review.partial.is_some() || review.degraded.is_some(),
         settled: Vec::new(),
+        unseen: Vec::new(),
         patches,
         earlier: Vec::new(),
         touched: vec![PathId::new("a.py")],
@@ -74,6 +75,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         unlisted: Vec::new(),
         refuted_before: Vec::new(),
         identities: Identities::new(),
+        objects: Objects::new(),
         heard: 0,
     }
 }
@@ -160,6 +162,19 @@ fn what_a_person_opened_again_stays_that_persons() {
     let mut states: Vec<Before> = carry_over.findings.iter().map(|entry| entry.before).collect();
     states.sort_by_key(|before| format!("{before:?}"));
     assert_eq!(states, [Before::Reopened, Before::Resolved]);
+}
+
+#[test]
+fn what_was_resolved_and_cannot_be_seen_now_stays_resolved_for_the_next_review() {
+    let mut shown = fresh("F1", Severity::Warning, "a");
+    shown.thread = Some("thread".into());
+    let print = shown.finding.fingerprint.clone();
+    let carry_over = remember(Done {
+        unseen: vec![(print.clone(), Before::Resolved)],
+        ..done(&review(vec![shown]), Vec::new())
+    });
+    let known = carry_over.find(&print).map(|entry| entry.before);
+    assert_eq!(known, Some(Before::Resolved));
 }
 
 #[test]
@@ -263,17 +278,62 @@ fn findings_without_room_hold_until_their_patch_changes() {
     };
     let done = Done {
         identities: identities(0),
+        objects: Objects::from([(file.clone(), "1f".to_owned())]),
         ..done(&review, patches(1))
     };
     let carry_over = remember(done).within(20_000);
     assert!(carry_over.findings.len() < 150, "not all of them fit");
     assert_eq!(carry_over.unlisted.len(), 1, "they are of one file");
-    assert_eq!(still_unlisted(&carry_over.unlisted, &identities(0)).len(), 1);
-    assert!(still_unlisted(&carry_over.unlisted, &identities(1)).is_empty());
+    assert_eq!(still_unlisted(&carry_over.unlisted, &identities(0), &[]).len(), 1);
+    assert!(still_unlisted(&carry_over.unlisted, &identities(1), &[]).is_empty());
+    // Another name is another patch of the same text.
+    let renamed = |object: &str| FileDiff {
+        path: file.clone(),
+        objects: ("0".repeat(40), object.to_owned()),
+        ..FileDiff::default()
+    };
+    let [held] = &still_unlisted(&carry_over.unlisted, &identities(1), &[renamed("1f")])[..] else {
+        panic!("it goes along")
+    };
+    assert_eq!(held.patch, ids[1]);
+    assert!(still_unlisted(&carry_over.unlisted, &identities(1), &[renamed("2f")]).is_empty());
     let hold = unlisted_hold(&carry_over.unlisted, &identities(0)).expect("it holds");
     assert_eq!(
         (hold.cause, &hold.places[..]),
         (HoldCause::Unlisted, std::slice::from_ref(&file))
     );
     assert!(unlisted_hold(&[], &identities(0)).is_none());
+}
+
+#[test]
+fn what_nothing_proved_gives_way_to_its_patches_before_the_note_is_too_long() {
+    let unproven = (0..20).map(|number| RememberedUnproven {
+        finding: UnprovenFinding {
+            reviewer: ReviewerName::coordinator(),
+            severity: "critical".into(),
+            category: "injection".into(),
+            file: "elsewhere.py".into(),
+            line: None,
+            claim: format!("{number} {}", "x".repeat(MAX_CLAIM / 2)),
+            reason: "its quote is not in the file".into(),
+        },
+        patch: PatchId::of_all(&patches(40)),
+        parts: patches(40),
+        object: None,
+    });
+    let most = 20_000;
+    let carry_over = remember(Done {
+        unproven: unproven.collect(),
+        ..done(&review(vec![fresh("F1", Severity::Critical, "a")]), Vec::new())
+    })
+    .within(most);
+    let size = serde_json::to_string(&carry_over).expect("JSON").len();
+    assert!(size <= most, "{size}");
+    assert!(!carry_over.unproven.is_empty() && carry_over.unproven.len() < 20);
+    let mut held: Vec<PatchId> = carry_over.unlisted.into_iter().map(|entry| entry.patch).collect();
+    let mut all = patches(40);
+    held.sort();
+    all.sort();
+    assert_eq!(held, all, "each of its patches holds");
+    assert_eq!(carry_over.findings.len(), 1, "what blocks is kept");
 }

@@ -10,8 +10,8 @@ use crate::{
     judge::{RubricInput, verdict},
     repo_config::RubricSettings,
     review::{
-        ApprovalHold, Before, FoundMeanwhile, HoldCause, JudgedFinding, Meanwhile, Remembered, Review, StopCause,
-        ThreadChange,
+        ApprovalHold, Before, CarryOver, FoundMeanwhile, HeldMeanwhile, HoldCause, JudgedFinding, Meanwhile, Remembered,
+        Review, StopCause, ThreadChange,
     },
 };
 
@@ -25,6 +25,7 @@ impl Review {
     /// Makes what has happened meanwhile a part of the review: findings of other runs stand in it, its verdict is at least as
     /// bad as theirs, and it neither approves nor lifts a block. What is known already changes nothing.
     pub fn add_meanwhile(&mut self, meanwhile: &Meanwhile) {
+        self.carry_over.hold_too(&meanwhile.held);
         if meanwhile.is_empty() {
             return;
         }
@@ -43,7 +44,7 @@ impl Review {
         if let Some(cause) = meanwhile.stopped {
             self.stop(cause);
         }
-        if !meanwhile.findings.is_empty() || meanwhile.other.is_some() {
+        if !meanwhile.findings.is_empty() || meanwhile.other.is_some() || meanwhile.held.withholds() {
             self.hold(meanwhile);
         }
         let by_rules = verdict(RubricInput {
@@ -118,8 +119,9 @@ impl Review {
         if self.approval_holds.iter().any(|hold| hold.cause == HoldCause::OtherRun) {
             return;
         }
-        let places = meanwhile.findings.iter().take(MAX_PLACES);
-        let places = places.map(|found| format!("{}:{}", found.record.file, found.record.line));
+        let found = meanwhile.findings.iter();
+        let found = found.map(|found| format!("{}:{}", found.record.file, found.record.line));
+        let places = found.chain(meanwhile.held.places()).take(MAX_PLACES);
         let reason = Meanwhile {
             stopped: None,
             ..meanwhile.clone()
@@ -133,6 +135,29 @@ impl Review {
         if badness(verdict) > badness(self.verdict) {
             self.verdict = verdict;
             reason.clone_into(&mut self.verdict_reason);
+        }
+    }
+}
+
+impl CarryOver {
+    /// Remembers what another run holds, too. What it remembers itself stays as it is.
+    fn hold_too(&mut self, held: &HeldMeanwhile) {
+        for entry in &held.unproven {
+            if !self.unproven.iter().any(|known| known.is_same(entry)) {
+                self.unproven.push(entry.clone());
+            }
+        }
+        for entry in &held.refuted {
+            let fingerprint = &entry.record.fingerprint;
+            if self.refuted.iter().all(|known| known.record.fingerprint != *fingerprint) {
+                self.refuted.push(entry.clone());
+            }
+        }
+        for entry in &held.unlisted {
+            match self.unlisted.iter_mut().find(|known| known.patch == entry.patch) {
+                Some(known) => known.severity = known.severity.max(entry.severity),
+                None => self.unlisted.push(entry.clone()),
+            }
         }
     }
 }

@@ -1,11 +1,14 @@
 //! What another run has posted becomes a part of the review, and makes it no milder.
 
-use conclave_shared::severity::Severity;
+use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use super::*;
 use crate::{
     incremental::test_support::{FILE, fresh},
-    review::{FindingRecord, OtherConclusion, ReviewedFiles, ThreadAction, test_support::review},
+    review::{
+        FindingRecord, OtherConclusion, PatchId, Refutation, RefutationStatus, RefutedFinding, RememberedUnproven,
+        ReviewedFiles, ThreadAction, Unlisted, UnprovenFinding, test_support::review,
+    },
 };
 
 fn found(severity: Severity, letter: &str) -> FoundMeanwhile {
@@ -121,6 +124,99 @@ fn what_a_stopped_run_has_in_hand_decides_only_if_it_blocks() {
     assert_eq!(blocked.verdict, Verdict::SignificantConcerns, "its code was checked");
     review.add_meanwhile(&of(found(Severity::Critical, "c")));
     assert_eq!(review.verdict, Verdict::SignificantConcerns);
+}
+
+fn unproven() -> RememberedUnproven {
+    RememberedUnproven {
+        finding: UnprovenFinding {
+            reviewer: ReviewerName::coordinator(),
+            severity: "critical".into(),
+            category: "injection".into(),
+            file: FILE.into(),
+            line: Some(3),
+            claim: "The query is built of text.".into(),
+            reason: "its quote is not in the file".into(),
+        },
+        patch: PatchId::of_all(std::iter::empty()),
+        parts: Vec::new(),
+        object: None,
+    }
+}
+
+fn refuted(status: RefutationStatus) -> RefutedFinding {
+    RefutedFinding {
+        record: found(Severity::Critical, "c").record,
+        evidence: "c".into(),
+        refutation: Refutation {
+            file: "src/guard.py".into(),
+            line: 3,
+            end_line: None,
+            quote: "name = checked(name)".into(),
+            status,
+            needed: true,
+            fault: None,
+        },
+        code: None,
+        reason: None,
+    }
+}
+
+#[test]
+fn what_another_run_holds_is_remembered_and_withholds_the_approval() {
+    let unlisted = Unlisted {
+        patch: PatchId::of_all(std::iter::empty()),
+        severity: Severity::Warning,
+    };
+    let cases = [
+        HeldMeanwhile {
+            unproven: vec![unproven()],
+            ..HeldMeanwhile::default()
+        },
+        HeldMeanwhile {
+            refuted: vec![refuted(RefutationStatus::ThisChange)],
+            ..HeldMeanwhile::default()
+        },
+        HeldMeanwhile {
+            unlisted: vec![unlisted],
+            ..HeldMeanwhile::default()
+        },
+    ];
+    for held in cases {
+        let mut review = review();
+        let meanwhile = Meanwhile {
+            held: held.clone(),
+            ..Meanwhile::default()
+        };
+        assert!(!meanwhile.is_empty() && !meanwhile.describe().is_empty());
+        review.add_meanwhile(&meanwhile);
+        assert!(!review.may_approve() && !review.lifts_blocks(), "{held:?}");
+        let HeldMeanwhile {
+            unproven,
+            refuted,
+            unlisted,
+        } = held;
+        let known = &review.carry_over;
+        assert_eq!((&known.unproven, &known.refuted), (&unproven, &refuted));
+        assert_eq!(known.unlisted, unlisted);
+        let before = review.clone();
+        review.add_meanwhile(&meanwhile);
+        assert_eq!(review, before, "a second time it changes nothing");
+    }
+}
+
+#[test]
+fn what_older_code_refutes_is_remembered_and_withholds_nothing() {
+    let mut review = review();
+    let meanwhile = Meanwhile {
+        held: HeldMeanwhile {
+            refuted: vec![refuted(RefutationStatus::UnchangedCode)],
+            ..HeldMeanwhile::default()
+        },
+        ..Meanwhile::default()
+    };
+    review.add_meanwhile(&meanwhile);
+    assert!(meanwhile.is_empty() && review.may_approve());
+    assert_eq!(review.carry_over.refuted.len(), 1);
 }
 
 #[test]

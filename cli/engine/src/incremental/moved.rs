@@ -4,7 +4,7 @@
 use super::{Lines, authority::is_settled_by_person};
 use crate::{
     diff::{ChangeKind, FileDiff, FilteredDiff},
-    review::{AnchorState, ExistingFinding},
+    review::{AnchorState, CONTEXT_FILE, ExistingFinding},
 };
 
 /// Among so many files code is looked for. With more, what was not found counts as standing.
@@ -70,8 +70,8 @@ impl<'d> MovedCode<'d> {
         let file = self.diff.files.iter().find(|file| file.path == path);
         for (at, best) in &mut self.sought {
             let finding = &existing[*at];
-            if path != finding.record.file && is_settled_by_person(finding) {
-                // Who has accepted it in one file has not seen it in another.
+            if path != finding.record.file && (path == CONTEXT_FILE || is_settled_by_person(finding)) {
+                // Who quotes code has not moved it; and who has accepted it in one file has not seen it in another.
                 continue;
             }
             let is_better = |found: &Found| {
@@ -92,9 +92,11 @@ impl<'d> MovedCode<'d> {
             match found {
                 Some(found) => {
                     let record = &mut finding.record;
-                    let length = record.end_line.map(|end| end.saturating_sub(record.line));
-                    record.end_line = length.map(|length| found.line.saturating_add(length));
-                    record.line = found.line;
+                    if found.file != CONTEXT_FILE {
+                        let length = record.end_line.map(|end| end.saturating_sub(record.line));
+                        record.end_line = length.map(|length| found.line.saturating_add(length));
+                        record.line = found.line;
+                    }
                     record.file = found.file;
                     finding.anchor = found.state;
                     finding.code = found.code;

@@ -4,11 +4,14 @@ mod accepted;
 mod decide;
 mod surviving;
 
-use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
+use conclave_shared::{
+    finding::Fingerprint,
+    telemetry::{FindingFate, SettledBy, Settlement},
+};
 
 use self::{
     accepted::accepted,
-    decide::{Outcome, Seen, change, decide, lacks_right},
+    decide::{Outcome, Seen, change, decide, is_unseen, lacks_right},
     surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
 };
 use super::{
@@ -49,6 +52,8 @@ pub struct Reconciled {
     pub threads: Vec<ThreadAction>,
     /// What the carry-over has to keep of findings that do not stand, or that a person has taken over.
     pub remembered: Vec<Remembered>,
+    /// The memory, which stays as it is, of findings that stand only because the forge does not show their threads.
+    pub unseen: Vec<(Fingerprint, Before)>,
     /// What was settled since the last review.
     pub settled: Vec<SettledFinding>,
     /// Serious findings that do not stand because people have accepted them.
@@ -100,7 +105,11 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                 }
                 settled.findings.push(entry);
                 let place = format!("{}:{}", finding.record.file, finding.record.line);
-                if is_deleted(finding) {
+                if is_unseen(finding) {
+                    let known = (finding.record.fingerprint.clone(), finding.before);
+                    settled.unseen.push(known);
+                    settled.notes.push(texts::unseen(&place));
+                } else if is_deleted(finding) {
                     settled.notes.push(texts::deleted(&place));
                 } else if finding.state == ThreadState::ResolvedByOther {
                     settled.notes.push(texts::no_right(&place));
@@ -145,6 +154,11 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
 /// What the carry-over keeps of a finding that does not stand, or that a person has taken over.
 fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcome) {
     let before = match outcome {
+        Outcome::Fixed | Outcome::FixedInTalk | Outcome::FixedElsewhere | Outcome::Withdrawn | Outcome::Declined(_)
+            if is_unseen(finding) =>
+        {
+            finding.before
+        }
         // Its thread stays resolved by that person; what we say of it is remembered here.
         Outcome::Fixed
             if matches!(
@@ -190,6 +204,10 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
 /// How the finding was settled and by whom, if it is this review that notices it. What the author of the change has settled
 /// counts as resolved, whatever they said: a repository learns what to leave out from other people's plain words only.
 fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement, SettledBy)> {
+    if is_unseen(finding) {
+        // The review that resolved its thread has told it.
+        return None;
+    }
     let decision = decision(finding);
     let word = decision.map(|decision| decision.intent);
     let how = match outcome {

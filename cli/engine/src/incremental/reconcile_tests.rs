@@ -134,6 +134,21 @@ fn fixed_needs_the_judges_word_and_changed_code_and_a_whole_review() {
 }
 
 #[test]
+fn what_we_resolved_and_cannot_see_counts_and_stays_remembered_as_resolved() {
+    for before in [Before::Resolved, Before::Declined] {
+        let mut unseen = scene().state(ThreadState::Unknown);
+        unseen.earlier[0].before = before;
+        stands(&unseen);
+        let print = unseen.earlier[0].record.fingerprint.clone();
+        assert_eq!(unseen.reconcile().unseen, [(print, before)]);
+        gone(&unseen.word(EarlierStatus::Fixed), &ThreadChange::Keep, Some(before));
+    }
+    let open = scene().state(ThreadState::Unknown);
+    stands(&open);
+    assert!(open.reconcile().unseen.is_empty());
+}
+
+#[test]
 fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
     for role in [AuthorRole::Member, AuthorRole::Outsider] {
         let scene = scene()

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Maximum number of refuted findings that are remembered. Of more than that the files are reviewed again instead.
+/// Maximum number of refuted findings of one review that are remembered. Of more than that the files are reviewed again instead.
 pub(super) const MAX_REFUTED: usize = 20;
 
 /// Maximum length of each code that is remembered to be shown, in characters.

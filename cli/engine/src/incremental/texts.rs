@@ -110,6 +110,11 @@ pub(super) fn deleted(place: &str) -> String {
     format!("the thread on {place} was deleted; its finding stands until it is fixed, and is not posted again")
 }
 
+/// The note of the review on a finding whose thread we had resolved and cannot see now.
+pub(super) fn unseen(place: &str) -> String {
+    format!("the thread on {place}, which the bot had resolved, cannot be seen now; its finding counts until it can")
+}
+
 /// What it says of a thread that was resolved by somebody who may not decide that.
 pub(super) fn no_right(place: &str) -> String {
     format!("the thread on {place} was resolved by a person who is not a member of the project; its finding stands")

@@ -17,6 +17,15 @@ const MAX_PARTS: usize = 40;
 /// The identities of a change's patches by their paths.
 pub type Identities = BTreeMap<String, PatchId>;
 
+/// The objects of a change's files at head by their paths.
+pub type Objects = BTreeMap<String, String>;
+
+/// The objects of these files.
+pub fn objects(files: &[FileDiff]) -> Objects {
+    let object = |file: &FileDiff| Some((file.path.clone(), file.head_object()?.to_owned()));
+    files.iter().filter_map(object).collect()
+}
+
 /// The findings of earlier reviews whose patches are as they were, or whose files have only got another name since, by which they
 /// are called then. `files` are all files of the change, and `left_out` those that are noise by rule.
 pub fn still_unproven(
@@ -43,7 +52,14 @@ pub fn still_unproven(
             ..entry.finding.clone()
         })
     };
-    remembered.iter().filter_map(held).collect()
+    let mut standing: Vec<UnprovenFinding> = Vec::new();
+    for finding in remembered.iter().filter_map(held) {
+        // What is remembered of its file under each of several names is one problem.
+        if !standing.contains(&finding) {
+            standing.push(finding);
+        }
+    }
+    standing
 }
 
 fn name(path: &str) -> &str {
@@ -57,17 +73,13 @@ pub(crate) fn joined(mut found: Vec<UnprovenFinding>, earlier: Vec<UnprovenFindi
     found
 }
 
-/// The same for the next review, with those that were remembered before. `files` are all files of the change.
+/// The same for the next review, with those that were remembered before.
 pub(crate) fn remember_unproven(
     findings: &[UnprovenFinding],
     before: Vec<RememberedUnproven>,
     identities: &Identities,
-    files: &[&FileDiff],
+    objects: &Objects,
 ) -> Vec<RememberedUnproven> {
-    let object = |path: &str| {
-        let file = files.iter().find(|file| file.path == path)?;
-        file.head_object().map(str::to_owned)
-    };
     let clip = |text: &str| text.chars().take(MAX_CLAIM).collect::<String>();
     let remembered = findings.iter().take(MAX_UNPROVEN).map(|finding| RememberedUnproven {
         finding: UnprovenFinding {
@@ -77,13 +89,11 @@ pub(crate) fn remember_unproven(
         },
         patch: subject(finding, identities),
         parts: parts(finding, identities),
-        object: object(&finding.file),
+        object: objects.get(&finding.file).cloned(),
     });
     let mut remembered: Vec<RememberedUnproven> = remembered.collect();
     for entry in before {
-        let is_known =
-            |known: &RememberedUnproven| known.patch == entry.patch && known.finding.claim == entry.finding.claim;
-        if remembered.len() < MAX_UNPROVEN && !remembered.iter().any(is_known) {
+        if remembered.len() < MAX_UNPROVEN && !remembered.iter().any(|known| known.is_same(&entry)) {
             remembered.push(entry);
         }
     }
@@ -135,7 +145,7 @@ mod tests {
     fn it_holds_until_the_patch_that_it_is_about_changes() {
         let then = identities(&[("a.py", "1"), ("b.py", "1")]);
         let held = |file: &str, now: &[(&str, &str)]| {
-            let remembered = remember_unproven(&[unproven(file)], Vec::new(), &then, &[]);
+            let remembered = remember_unproven(&[unproven(file)], Vec::new(), &then, &Objects::new());
             assert_eq!(remembered[0].finding.claim.chars().count(), MAX_CLAIM);
             !still_unproven(&remembered, &identities(now), &[], &[]).is_empty()
         };
@@ -160,13 +170,19 @@ mod tests {
             &[unproven("a.py")],
             Vec::new(),
             &identities(&[("a.py", "1")]),
-            &[&file("a.py", "1f")],
+            &objects(&[file("a.py", "1f")]),
         );
         let places = |path: &str, object: &str| {
             let held = still_unproven(&remembered, &identities(&[(path, "2")]), &[file(path, object)], &[]);
             held.iter().map(UnprovenFinding::place).collect::<Vec<_>>()
         };
         assert_eq!(places("b.py", "1f"), ["b.py:3"]);
+        // Remembered under both names it is one.
+        let (now, files) = (identities(&[("b.py", "2")]), [file("b.py", "1f")]);
+        let held = still_unproven(&remembered, &now, &files, &[]);
+        let again = remember_unproven(&held, remembered.clone(), &now, &objects(&files));
+        assert_eq!(again.len(), 2);
+        assert_eq!(still_unproven(&again, &now, &files, &[]), held);
         assert_eq!(places("b.py", "2f"), [""; 0], "its text is another one");
         assert_eq!(places("b.py", &"0".repeat(40)), [""; 0], "it is gone");
         let noise = FilteredFile {
@@ -185,13 +201,13 @@ mod tests {
     #[test]
     fn a_patch_that_comes_back_brings_them_back() {
         let (then, fixed) = (identities(&[("a.py", "1")]), identities(&[("a.py", "2")]));
-        let first = remember_unproven(&[unproven("a.py")], Vec::new(), &then, &[]);
+        let first = remember_unproven(&[unproven("a.py")], Vec::new(), &then, &Objects::new());
         assert!(still_unproven(&first, &fixed, &[], &[]).is_empty());
-        let second = remember_unproven(&[], first, &fixed, &[]);
+        let second = remember_unproven(&[], first, &fixed, &Objects::new());
         assert_eq!(still_unproven(&second, &then, &[], &[]).len(), 1);
         // Again and again they are remembered once.
         let held = still_unproven(&second, &then, &[], &[]);
-        assert_eq!(remember_unproven(&held, second, &then, &[]).len(), 1);
+        assert_eq!(remember_unproven(&held, second, &then, &Objects::new()).len(), 1);
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
-    let unproven_then = prior.unproven_for_next(&coverage.unproven, &job.files);
+    let unproven_then = prior.unproven_for_next(&coverage.unproven);
     let carry_over = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
@@ -101,6 +101,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         coverage: &coverage,
         is_cut: partial.is_some() || !is_judged || lacks_proof,
         settled: reconciled.remembered,
+        unseen: reconciled.unseen,
         patches: prior.patches,
         earlier: prior.reviewed,
         touched: prior.touched,
@@ -108,6 +109,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         refuted_before: prior.refuted_before,
         unlisted: prior.unlisted,
         identities: prior.identities,
+        objects: prior.objects,
         heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
@@ -169,16 +171,22 @@ fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerRep
     newest.filter(|_| is_heard).unwrap_or_default()
 }
 
-/// The findings, with those that earlier reviews have taken out and this one does not decide anew. A milder report of the same
-/// code decides nothing.
+/// The findings, with those that earlier reviews have taken out by code and none of this one takes the place of.
 fn with_refuted(mut findings: Vec<JudgedFinding>, earlier: Vec<JudgedFinding>) -> Vec<JudgedFinding> {
     for entry in earlier {
-        let is_decided = |own: &JudgedFinding| own.finding.fingerprint == entry.finding.fingerprint && own.weighs();
-        if !findings.iter().any(is_decided) {
+        if !findings.iter().any(|own| replaces(own, &entry)) {
             findings.push(entry);
         }
     }
     findings
+}
+
+/// Returns whether a finding takes the place of the same one that an earlier review took out by code: it stands and is as bad, or
+/// code refutes it again. A milder report that a word took out does not make the earlier one milder.
+fn replaces(own: &JudgedFinding, earlier: &JudgedFinding) -> bool {
+    let rank = |entry: &JudgedFinding| (entry.finding.severity, entry.production_risk);
+    let counts = (own.stands() && rank(own) >= rank(earlier)) || own.refuted_by_code().is_some();
+    counts && own.finding.fingerprint == earlier.finding.fingerprint
 }
 
 /// The files that were given to the panel.
@@ -313,20 +321,43 @@ mod tests {
     use conclave_shared::{severity::Severity, telemetry::FindingFate};
 
     use super::*;
-    use crate::{judge::test_support::finding, review::RemovedBy};
+    use crate::{
+        judge::test_support::finding,
+        review::{Refutation, RefutationStatus, RemovedBy},
+    };
+
+    fn entry(severity: Severity) -> JudgedFinding {
+        JudgedFinding::kept(finding("F1", severity, "injection", "src/a.py", 3))
+    }
+
+    fn dropped(severity: Severity, refutation: Option<Refutation>) -> JudgedFinding {
+        let mut entry = entry(severity);
+        entry.remove(FindingFate::Dropped, RemovedBy::Judge);
+        entry.refutation = refutation;
+        entry
+    }
 
     #[test]
-    fn a_milder_report_of_the_same_code_does_not_hide_what_an_earlier_review_refuted() {
-        let of = |severity| JudgedFinding::kept(finding("F1", severity, "sql-injection", "a.py", 3));
-        let mut refuted = of(Severity::Critical);
-        refuted.remove(FindingFate::Dropped, RemovedBy::Judge);
-        let carried = |own: Vec<JudgedFinding>| {
-            let findings = with_refuted(own, vec![refuted.clone()]);
-            findings.iter().any(|entry| !entry.stands())
+    fn what_code_has_refuted_is_taken_out_by_no_milder_report_of_it() {
+        let refutation = || Refutation {
+            file: "src/guard.py".to_owned(),
+            line: 3,
+            end_line: None,
+            quote: "name = checked(name)".to_owned(),
+            status: RefutationStatus::ThisChange,
+            needed: true,
+            fault: None,
         };
-        assert!(carried(Vec::new()));
-        assert!(carried(vec![of(Severity::Suggestion)]));
-        assert!(carried(vec![of(Severity::Warning)]));
-        assert!(!carried(vec![of(Severity::Critical)]), "it is decided anew");
+        let earlier = || dropped(Severity::Critical, Some(refutation()));
+        for (own, is_held) in [
+            (dropped(Severity::Warning, None), true),
+            (entry(Severity::Warning), true),
+            (entry(Severity::Critical), false),
+            (earlier(), false),
+        ] {
+            let all = with_refuted(vec![own.clone()], vec![earlier()]);
+            assert_eq!(all.len(), if is_held { 2 } else { 1 }, "{own:?}");
+        }
+        assert_eq!(with_refuted(Vec::new(), vec![earlier()]).len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::{Identities, Lines, remember_unproven},
+    incremental::{Identities, Lines, Objects, remember_unproven},
     ports::SourceTree,
     review::{
         Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding, RememberedUnproven,
@@ -27,6 +27,8 @@ pub struct Prior {
     pub touched: Vec<PathId>,
     /// The identities of all patches, also of those that this review leaves out.
     pub identities: Identities,
+    /// The objects of all changed files at head, also of those that this review leaves out.
+    pub objects: Objects,
     /// Serious findings of earlier reviews that nothing proved, on patches that are as they were.
     pub unproven: Vec<UnprovenFinding>,
     /// Patches with findings of earlier reviews for which there was no room, as they were.
@@ -45,14 +47,9 @@ pub struct Prior {
 
 impl Prior {
     /// The serious findings without proof that the next review has to know of.
-    pub(super) fn unproven_for_next(
-        &mut self,
-        found: &[UnprovenFinding],
-        files: &[FileDiff],
-    ) -> Vec<RememberedUnproven> {
+    pub(super) fn unproven_for_next(&mut self, found: &[UnprovenFinding]) -> Vec<RememberedUnproven> {
         let before = std::mem::take(&mut self.unproven_before);
-        let files: Vec<&FileDiff> = files.iter().chain(&self.unchanged).collect();
-        remember_unproven(found, before, &self.identities, &files)
+        remember_unproven(found, before, &self.identities, &self.objects)
     }
 }
 

@@ -254,6 +254,23 @@ fn existing(findings: &[ExistingFinding], cuts: &mut Cuts) -> Option<String> {
     (!text.is_empty()).then(|| text.trim_end().to_owned())
 }
 
+/// The words of people about the merge request, line by line as the context file shows them, and whole: a finding about such
+/// words is there for as long as they are.
+pub fn written_by_people(subject: &ReviewSubject, findings: &[ExistingFinding]) -> String {
+    let mut written = vec![details(subject), subject.description.sanitized()];
+    let commits = subject.commit_subjects.iter().rev();
+    written.extend(commits.map(|line| format!("- {}", line.sanitized_line())));
+    for comment in &subject.comments {
+        written.push(format!("[{}]", comment.author.sanitized_line()));
+        written.push(comment.body.sanitized());
+    }
+    for reply in findings.iter().flat_map(|finding| &finding.replies) {
+        let (author, role) = (reply.author.sanitized_line(), reply.role.as_str());
+        written.push(format!("  [{author}, {role}] {}", reply.body.sanitized_line()));
+    }
+    written.join("\n")
+}
+
 /// What was left out, in words.
 #[derive(Debug, Default)]
 pub(super) struct Cuts(pub(super) Vec<String>);

@@ -76,6 +76,8 @@ pub struct Thread {
     pub notes: Vec<Note>,
     /// Whether everything in it that can be resolved is.
     pub resolved: bool,
+    /// True if the forge did not say so: then it is taken for open, and may have been resolved all the same.
+    pub is_state_unknown: bool,
     /// The account that resolved it, as far as the forge says.
     pub resolved_by: Option<Account>,
 }

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use conclave_shared::finding::Fingerprint;
 
 use super::{BotIdentity, Conversation, OwnThread, SummaryState};
-use crate::review::{Before, CarryOver, FindingRecord, FoundMeanwhile, Meanwhile, OtherConclusion, Review};
+use crate::review::{
+    Before, CarryOver, FindingRecord, FoundMeanwhile, HeldMeanwhile, Meanwhile, OtherConclusion, PatchId, Review,
+};
 
 /// A run beside the others of its merge request.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +53,9 @@ impl OtherRuns<'_> {
         let threads: HashSet<&Fingerprint> = threads.iter().map(|own| &own.record.fingerprint).collect();
         let known: CarryOver = self.bot.remembered(self.before).unwrap_or_default();
         let carry_over: Option<CarryOver> = news.as_ref().and_then(|_| self.bot.remembered(now));
+        let held = carry_over
+            .as_ref()
+            .map(|carry_over| self.held(carry_over, &known, is_older));
         for entry in carry_over.into_iter().flat_map(|carry_over| carry_over.findings) {
             let stands = matches!(entry.before, Before::Stood | Before::Posted);
             let Some(record) = entry.record.filter(|_| stands && !threads.contains(&entry.fingerprint)) else {
@@ -77,12 +82,48 @@ impl OtherRuns<'_> {
         let other = concluded.filter(|concluded| !is_older && !concluded.may_approve);
         Ok(Meanwhile {
             findings: found,
+            held: held.unwrap_or_default(),
             other: other.map(|concluded| OtherConclusion {
                 head: concluded.head.clone(),
                 verdict: concluded.verdict,
             }),
             stopped: None,
         })
+    }
+
+    /// Returns what this carry-over of another run holds that the review does not remember, and did not know when it began. What
+    /// is of an older commit counts where its patch is still one of the reviewed change.
+    fn held(&self, other: &CarryOver, known: &CarryOver, is_older: bool) -> HeldMeanwhile {
+        let own = &self.review.carry_over;
+        let whole = PatchId::of_all(own.patches.values());
+        let is_of_change = |patch: &PatchId| *patch == whole || own.patches.values().any(|known| known == patch);
+        let counts = |patch: &PatchId| !is_older || is_of_change(patch);
+        let mut held = HeldMeanwhile::default();
+        for entry in &other.unproven {
+            let mut before = own.unproven.iter().chain(&known.unproven);
+            let is_known = before.any(|old| old.is_same(entry));
+            if !is_known && (counts(&entry.patch) || entry.parts.iter().any(counts)) {
+                held.unproven.push(entry.clone());
+            }
+        }
+        for entry in &other.refuted {
+            let fingerprint = &entry.record.fingerprint;
+            let mut before = own.refuted.iter().chain(&known.refuted);
+            let mut standing = self.review.surviving();
+            if before.all(|old| old.record.fingerprint != *fingerprint)
+                && standing.all(|entry| entry.finding.fingerprint != *fingerprint)
+            {
+                held.refuted.push(entry.clone());
+            }
+        }
+        for entry in &other.unlisted {
+            let mut before = own.unlisted.iter().chain(&known.unlisted);
+            let is_known = before.any(|old| old.patch == entry.patch && old.severity >= entry.severity);
+            if !is_known && counts(&entry.patch) {
+                held.unlisted.push(entry.clone());
+            }
+        }
+        held
     }
 
     /// Returns whether the run did not know that this thread stands: it is new, or it was resolved then. Who may settle a serious finding
@@ -95,7 +136,7 @@ impl OtherRuns<'_> {
                 .first()
                 .is_some_and(|note| self.bot.finding(note).is_some())
         }) {
-            Some(known) => known.resolved && !own.thread.resolved,
+            Some(known) => known.resolved && !own.thread.resolved && !own.thread.is_state_unknown,
             None => !own.thread.resolved || (own.record.is_serious() && !own.thread.is_resolved_by(self.bot.account)),
         }
     }

@@ -47,6 +47,7 @@ impl Summary {
         // A marker is its JSON in Base64.
         let mut carry_over = review.carry_over.clone().within(form.max_carry_over / 4 * 3);
         carry_over.patches.clear();
+        carry_over.objects.clear();
         summary.carry_over = Some(carry_over);
         summary.state.head = Some(review.head_sha.clone());
         summary.state.concluded = Some(Concluded {

@@ -40,6 +40,9 @@ pub struct CarryOver {
     /// The patches of the change by their paths. Not in the summary: there each finding has its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patches: BTreeMap<String, PatchId>,
+    /// The objects of the changed files at head, by their paths. Not in the summary, like the patches.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub objects: BTreeMap<String, String>,
     /// The newest comment that a judge has read; 0 for none. A question up to it is not a reason to ask one again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heard: u64,
@@ -74,6 +77,9 @@ pub struct Unlisted {
     pub patch: PatchId,
     /// The worst of them.
     pub severity: Severity,
+    /// The object of their file at head, by which a file that is only renamed is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
 }
 
 /// Patches that one review looked at.
@@ -100,6 +106,13 @@ pub struct RememberedUnproven {
     /// The object of its file at head, by which a file that is only renamed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+}
+
+impl RememberedUnproven {
+    /// Returns whether both are the same problem of the same patch.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.patch == other.patch && self.finding.claim == other.finding.claim
+    }
 }
 
 impl CarryOver {

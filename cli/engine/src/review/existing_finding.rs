@@ -152,13 +152,15 @@ pub enum ThreadState {
     ResolvedByAuthor,
     /// Somebody resolved it who may not decide that: a person without that role, or another program. The finding stands.
     ResolvedByOther,
+    /// The forge does not say: it counts as open, which does not mean that a person has opened it again.
+    Unknown,
 }
 
 impl ThreadState {
     /// The words that the models read.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Open => "open",
+            Self::Open | Self::Unknown => "open",
             Self::ResolvedByUs => "resolved by us",
             Self::ResolvedByPerson => "resolved by a person",
             Self::ResolvedByAuthor => "resolved by the author of the change",

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use conclave_engine::{
     incremental::{Done, remember},
     ports::Forge,
-    review::{Review, ReviewMode},
+    review::{PatchId, RememberedUnproven, Review, ReviewMode, UnprovenFinding},
 };
-use conclave_shared::{severity::Severity, verdict::Verdict};
+use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
 use super::{
     sample,
@@ -29,6 +29,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         coverage: &review.coverage,
         is_cut: false,
         settled: Vec::new(),
+        unseen: Vec::new(),
         patches: Vec::new(),
         earlier: Vec::new(),
         touched: Vec::new(),
@@ -36,6 +37,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         unlisted: Vec::new(),
         refuted_before: Vec::new(),
         identities: BTreeMap::default(),
+        objects: BTreeMap::default(),
         heard: 0,
     });
     review
@@ -77,6 +79,33 @@ pub(crate) async fn what_another_run_says_of_the_same_commit_is_not_made_milder<
         let next = stage.run(&own, in_mode(GATE)).await;
         assert!(next.approved, "{other}");
     }
+}
+
+pub(crate) async fn what_another_run_holds_is_not_forgotten_by_the_one_that_posts_last<S: ForgeStage>() {
+    let stage = S::new().await;
+    let slow = stage.loaded().await;
+    let mut other = stage.review(Verdict::Inconclusive);
+    other.carry_over.unproven.push(RememberedUnproven {
+        finding: UnprovenFinding {
+            reviewer: ReviewerName::coordinator(),
+            severity: "critical".to_owned(),
+            category: "injection".to_owned(),
+            file: "file.txt".to_owned(),
+            line: Some(2),
+            claim: "The query is built of text.".to_owned(),
+            reason: "its quote is not in the file".to_owned(),
+        },
+        patch: PatchId::of_all(std::iter::empty()),
+        parts: Vec::new(),
+        object: None,
+    });
+    stage.run(&other, in_mode(GATE)).await;
+    let own = stage.review(Verdict::Approved);
+    let outcome = stage.publish(&slow, &own, in_mode(GATE)).await.unwrap();
+    assert!(!outcome.approved && !stage.shown().bot_approves());
+    // The next run reads it in the one note that there is.
+    let next = stage.publisher().load().await.unwrap();
+    assert_eq!(next.carry_over.unproven, other.carry_over.unproven);
 }
 
 pub(crate) async fn two_runs_that_approve_are_one_approval<S: ForgeStage>() {

@@ -238,6 +238,7 @@ impl GitHub {
             id: top.to_string(),
             notes,
             resolved: row.is_resolved,
+            is_state_unknown: false,
             // None where a program resolved it: the schema has no place for one.
             resolved_by: row.resolved_by.and_then(Actor::account),
         }))

@@ -83,6 +83,7 @@ impl GitHub {
         let threads = threads.into_iter().map(|(top, notes)| Thread {
             id: top.to_string(),
             notes,
+            is_state_unknown: true,
             ..Thread::default()
         });
         Ok(comments.chain(reviews).map(alone).chain(threads).collect())

@@ -108,6 +108,7 @@ impl Discussion {
             id: self.id,
             notes: notes.drain(..).map(|note| note.read(bot)).collect(),
             resolved,
+            is_state_unknown: false,
             resolved_by: resolved_by.map(Into::into),
         }
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
-        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, still_refuted, still_unlisted,
-        still_unproven, touched, wanted,
+        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, objects, still_refuted,
+        still_unlisted, still_unproven, touched, wanted,
     },
     pipeline::Prior,
-    review::{CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
+    prompt::written_by_people,
+    review::{CONTEXT_FILE, CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
     rules::RuleBook,
     session::CoordinatorMailbox,
 };
@@ -52,15 +53,18 @@ async fn narrow_down(
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     forget_what_nobody_shows(&mut job.carry_over, &existing);
-    let texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
+    let mut texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
+    let written = written_by_people(&job.subject, &existing);
+    texts.insert(CONTEXT_FILE.to_owned(), written.clone());
     job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
-    follow(&job.repository, &mut job.subject, diff).await?;
+    follow(&job.repository, &mut job.subject, diff, &written).await?;
 
     let patches = identities(&diff.files, instructions, spool)?;
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
     let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files, &diff.filtered);
-    let unlisted = still_unlisted(&job.carry_over.unlisted, &identities);
+    let unlisted = still_unlisted(&job.carry_over.unlisted, &identities, &diff.files);
+    let objects = objects(&diff.files);
     let all = diff.files.clone();
     let touched = touched(diff);
     let reviewed = |(file, patch): (&FileDiff, &PatchId)| {
@@ -101,6 +105,7 @@ async fn narrow_down(
         reviewed: narrowed.reviewed,
         touched: touched.into_iter().collect(),
         identities,
+        objects,
         unproven,
         unlisted,
         aside_open: job.aside_open && job.subject.comments.iter().any(is_new_question),
@@ -140,8 +145,13 @@ fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) ->
     Ok(identities)
 }
 
-/// Takes serious findings whose code has left its lines to where it stands now.
-async fn follow(repository: &Repository, subject: &mut ReviewSubject, diff: &FilteredDiff) -> Result<(), Failure> {
+/// Takes serious findings whose code has left its lines to where it stands now. `written` is what people wrote about the change.
+async fn follow(
+    repository: &Repository,
+    subject: &mut ReviewSubject,
+    diff: &FilteredDiff,
+    written: &str,
+) -> Result<(), Failure> {
     let existing = &mut subject.existing_findings;
     let mut moved = MovedCode::new(existing, diff);
     // Names are separated by line feeds.
@@ -168,6 +178,7 @@ async fn follow(repository: &Repository, subject: &mut ReviewSubject, diff: &Fil
             moved.search(existing, &path, &text_or_lossy(&bytes), true);
         }
     }
+    moved.search(existing, CONTEXT_FILE, written, true);
     moved.settle(existing);
     Ok(())
 }

@@ -99,7 +99,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
                 _ => Outcome::Closed,
             };
         }
-        ThreadState::Open | ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther => {}
+        ThreadState::Open | ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther | ThreadState::Unknown => {}
     }
     if finding.before == Before::Reopened {
         return Outcome::Stands;
@@ -148,6 +148,12 @@ fn is_there(finding: &ExistingFinding) -> bool {
     finding.anchor != AnchorState::Changed
 }
 
+/// Returns whether we had resolved the thread, as our note remembers, and the forge does not show what has become of it since. A person
+/// may have opened it again, so the finding counts; what is remembered of the thread stays as it is.
+pub(super) fn is_unseen(finding: &ExistingFinding) -> bool {
+    finding.state == ThreadState::Unknown && matches!(finding.before, Before::Resolved | Before::Declined)
+}
+
 /// Returns whether somebody has tried to settle the finding whose word is not enough for that.
 pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
     let resolved = finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle;
@@ -162,6 +168,9 @@ pub(super) fn change(
     seen: Seen,
     head_sha: &str,
 ) -> ThreadChange {
+    if is_unseen(finding) {
+        return ThreadChange::Keep;
+    }
     let word = words.on(&finding.id);
     let answer = word.and_then(|word| match (word.status, outcome) {
         // What the judge may not do is not said as if it were done.

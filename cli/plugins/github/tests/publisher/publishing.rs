@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conclave_engine::{
     ports::{Forge, PublishSettings},
-    review::{Review, ReviewMode},
+    review::{Review, ReviewMode, ThreadState},
 };
 use conclave_fake_github::{Fault, FaultKind, Permissions, PullState, ReviewState, Side};
 use conclave_forge::{ApiErrorKind, ChangeApi, ClientTimeouts, NotesApi, ReviewStateApi};
@@ -31,6 +31,19 @@ fn refused() -> FaultKind {
 
 fn api(stage: &OnGitHub) -> GitHub {
     GitHub::new(&stage.0.settings(), stage.0.timeouts).unwrap()
+}
+
+#[tokio::test]
+async fn a_draft_is_one_and_is_reviewed_like_any_other() {
+    let stage = OnGitHub::new().await;
+    for draft in [false, true] {
+        stage.0.github.set_draft(stage.0.pull, draft);
+        assert_eq!(api(&stage).load().await.unwrap().subject.draft, draft);
+        let approved = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+        assert_eq!((approved.approved, approved.warnings), (true, Vec::new()), "{draft}");
+        let blocked = stage.conclude(ReviewMode::Gate, Verdict::SignificantConcerns).await;
+        assert!(!blocked.approved && stage.shown().bot_requests(), "{draft}");
+    }
 }
 
 #[tokio::test]
@@ -380,6 +393,27 @@ async fn a_used_up_graphql_limit_leaves_the_threads_as_they_are() {
     assert_eq!((outcome.posted_inline, stage.shown().threads.len()), (0, 1));
     let acts = stage.acts();
     assert!(acts.iter().all(|(act, _)| *act == Act::EditNote), "{acts:?}");
+}
+
+#[tokio::test]
+async fn a_used_up_graphql_limit_opens_no_resolved_thread_again() {
+    let stage = OnGitHub::with_lines().await;
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    stage.run(&review, PublishSettings::default()).await;
+    stage.resolve(Who::Bot, &stage.shown().threads[0].id);
+    let publisher = stage.loaded().await;
+    let kind = FaultKind::GraphqlError {
+        kind: "RATE_LIMITED".to_owned(),
+        message: "API rate limit exceeded".to_owned(),
+    };
+    stage.0.github.inject(Fault::once("POST", "/graphql", kind).times(99));
+    // It was read before as resolved, and is not shown now: no other run has opened it.
+    let seen = publisher.meanwhile(&stage.review(Verdict::Approved)).await.unwrap();
+    assert!(seen.is_empty(), "{seen:?}");
+    let change = stage.publisher().load().await.unwrap();
+    let found = change.subject.existing_findings.iter();
+    let states: Vec<ThreadState> = found.map(|finding| finding.state).collect();
+    assert_eq!(states, [ThreadState::Unknown]);
 }
 
 #[tokio::test]
