@@ -541,11 +541,7 @@ async fn going_back_sees_a_switch_that_was_typed_into_kv() {
     );
     let yes: Vec<&str> = back.iter().copied().chain(["--yes"]).collect();
     let done = run(&workers, at, &yes).await.expect_code(0);
-    assert!(
-        done.stdout.contains("switched on again: anthropic"),
-        "{}",
-        done.stdout
-    );
+    assert!(done.stdout.contains("switched on again: anthropic"), "{}", done.stdout);
     let shown = json_of(&run(&workers, at, &["show", "--json"]).await.expect_code(0));
     assert_eq!(shown["config"]["providers"]["anthropic"], Value::Null);
 }

@@ -299,5 +299,9 @@ fn a_rollback_brings_back_what_was_deleted_by_hand() {
         more_switches: true,
         ..document
     };
-    assert_eq!(deleted(KV_DELAY_MS, &many), [""; 0], "it may be among those that were not read");
+    assert_eq!(
+        deleted(KV_DELAY_MS, &many),
+        [""; 0],
+        "it may be among those that were not read"
+    );
 }

@@ -190,7 +190,11 @@ fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
     assert_eq!(before(ThreadState::Open, Before::Reopened), Before::Reopened);
     assert_eq!(before(ThreadState::ResolvedByUs, Before::Resolved), Before::Resolved);
     assert_eq!(before(ThreadState::Open, Before::Fixed), Before::Fixed);
-    assert_eq!(before(ThreadState::Unknown, Before::Resolved), Before::Resolved, "nobody knows");
+    assert_eq!(
+        before(ThreadState::Unknown, Before::Resolved),
+        Before::Resolved,
+        "nobody knows"
+    );
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::{
     judge::{RubricInput, verdict},
     repo_config::RubricSettings,
     review::{
-        ApprovalHold, Before, CarryOver, FoundMeanwhile, HeldMeanwhile, HoldCause, JudgedFinding, Meanwhile, Remembered,
-        Review, StopCause, ThreadChange,
+        ApprovalHold, Before, CarryOver, FoundMeanwhile, HeldMeanwhile, HoldCause, JudgedFinding, Meanwhile,
+        Remembered, Review, StopCause, ThreadChange,
     },
 };
 
@@ -149,7 +149,11 @@ impl CarryOver {
         }
         for entry in &held.refuted {
             let fingerprint = &entry.record.fingerprint;
-            if self.refuted.iter().all(|known| known.record.fingerprint != *fingerprint) {
+            if self
+                .refuted
+                .iter()
+                .all(|known| known.record.fingerprint != *fingerprint)
+            {
                 self.refuted.push(entry.clone());
             }
         }

@@ -166,6 +166,7 @@ fn what_another_run_holds_is_remembered_and_withholds_the_approval() {
     let unlisted = Unlisted {
         patch: PatchId::of_all(std::iter::empty()),
         severity: Severity::Warning,
+        object: None,
     };
     let cases = [
         HeldMeanwhile {

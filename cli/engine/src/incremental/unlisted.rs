@@ -99,7 +99,9 @@ impl CarryOver {
             }
             return true;
         }
-        let Some(refuted) = self.refuted.pop() else { return false };
+        let Some(refuted) = self.refuted.pop() else {
+            return false;
+        };
         if refuted.refutation.status == RefutationStatus::ThisChange {
             let record = &refuted.record;
             self.add_unlisted(change.unlisted(&record.file, record.severity), change);

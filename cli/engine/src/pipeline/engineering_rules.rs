@@ -27,7 +27,10 @@ pub(super) fn checked_rules(
             let (files, not_checked) = if is_done { (now, Vec::new()) } else { (Vec::new(), now) };
             let cites = |entry: &&JudgedFinding| cited(entry).is_some_and(|cited| cited.id == rule.id);
             let standing = findings.iter().filter(|entry| entry.stands()).filter(cites).count();
-            let is_broken = findings.iter().filter(|entry| is_breach(entry)).any(|entry| cites(&entry));
+            let is_broken = findings
+                .iter()
+                .filter(|entry| is_breach(entry))
+                .any(|entry| cites(&entry));
             CheckedRule {
                 rule: rule.id.clone(),
                 link: rule.link.clone(),

@@ -70,7 +70,11 @@ impl Session<'_> {
         let reason = needed(&arguments.change)?;
         let admin = self.admin()?;
         // First: a change that comes after this is refused in the end, whichever of the answers below has it already.
-        let newest = admin.history(1, None).await?.first().map_or(0, |newest| newest.revision);
+        let newest = admin
+            .history(1, None)
+            .await?
+            .first()
+            .map_or(0, |newest| newest.revision);
         let (stored, target) = tokio::try_join!(admin.document(), admin.revision(arguments.revision))?;
         let recorded = match newest {
             0 => BTreeMap::new(),

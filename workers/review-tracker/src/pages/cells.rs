@@ -292,6 +292,9 @@ mod tests {
             outcome(&run, 1).to_owned()
         };
         assert_eq!([end(0, true), end(1, true)], ["failed", "failed"]);
-        assert_eq!([end(0, false), end(1, false), end(2, false)], ["", "skipped", "nothing_to_review"]);
+        assert_eq!(
+            [end(0, false), end(1, false), end(2, false)],
+            ["", "skipped", "nothing_to_review"]
+        );
     }
 }

@@ -146,6 +146,9 @@ mod tests {
         asks.serious_rules = ["CFG-1".to_owned()].into();
         assert!(makes_good(&cites("CFG-1"), &asks, Some(&rules)));
         asks.severity = "warning".into();
-        assert!(!makes_good(&cites("CFG-2"), &asks, Some(&rules)), "that asks for nobody");
+        assert!(
+            !makes_good(&cites("CFG-2"), &asks, Some(&rules)),
+            "that asks for nobody"
+        );
     }
 }
