@@ -406,7 +406,8 @@ async fn a_used_up_graphql_limit_opens_no_resolved_thread_again() {
         kind: "RATE_LIMITED".to_owned(),
         message: "API rate limit exceeded".to_owned(),
     };
-    stage.0.github.inject(Fault::once("POST", "/graphql", kind).times(99));
+    let limit = Fault::once("POST", "/graphql", kind).containing("reviewThreads");
+    stage.0.github.inject(limit.times(99));
     // It was read before as resolved, and is not shown now: no other run has opened it.
     let seen = publisher.meanwhile(&stage.review(Verdict::Approved)).await.unwrap();
     assert!(seen.is_empty(), "{seen:?}");
