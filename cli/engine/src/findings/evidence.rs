@@ -266,11 +266,7 @@ fn check_one(
         Some(_) => place.code(&content),
         None => raw.code("evidence").unwrap_or_default().to_owned(),
     };
-    let reported_end = raw.get("end_line").and_then(|text| parse_line(text).ok());
-    let length = reported_end.map_or(place.length, |end| {
-        end.saturating_sub(line).saturating_add(1).min(place.length)
-    });
-    let end = place.line + length.max(1) - 1;
+    let end = last_line(&raw, place, line);
     let second = second_quote(&raw, &path, place, source);
     let fix = raw.code("fix").filter(|fix| !fix.trim().is_empty()).map(str::to_owned);
     let mut finding = Finding {
@@ -318,6 +314,15 @@ fn check_one(
         }
     }
     Ok(finding)
+}
+
+/// The last line of a finding whose quote stands here: the reported one, as far as the quote goes.
+fn last_line(raw: &RawFinding, place: Place, reported: u32) -> u32 {
+    let end = raw.get("end_line").and_then(|text| parse_line(text).ok());
+    let length = end.map_or(place.length, |end| {
+        end.saturating_sub(reported).saturating_add(1).min(place.length)
+    });
+    place.line + length.max(1) - 1
 }
 
 /// Anti-patterns of instructions for coding agents, which are reported also of a file that the change leaves alone.

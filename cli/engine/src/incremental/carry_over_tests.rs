@@ -297,9 +297,9 @@ fn findings_without_room_hold_until_their_patch_changes() {
     };
     assert_eq!(held.patch, ids[1]);
     assert!(still_unlisted(&carry_over.unlisted, &identities(1), &[renamed("2f")]).is_empty());
-    let hold = unlisted_hold(&carry_over.unlisted, &identities(0)).expect("it holds");
+    let withheld = unlisted_hold(&carry_over.unlisted, &identities(0)).expect("it holds");
     assert_eq!(
-        (hold.cause, &hold.places[..]),
+        (withheld.cause, &withheld.places[..]),
         (HoldCause::Unlisted, std::slice::from_ref(&file))
     );
     assert!(unlisted_hold(&[], &identities(0)).is_none());

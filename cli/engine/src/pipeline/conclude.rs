@@ -93,8 +93,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
-    let unproven_then = prior.unproven_for_next(&coverage.unproven);
     let carry_over = remember(Done {
+        unproven: prior.unproven_for_next(&coverage.unproven),
         head_sha: &subject.head_sha,
         findings: &findings,
         reviewers: &panel.reports,
@@ -105,7 +105,6 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         patches: prior.patches,
         earlier: prior.reviewed,
         touched: prior.touched,
-        unproven: unproven_then,
         refuted_before: prior.refuted_before,
         unlisted: prior.unlisted,
         identities: prior.identities,

@@ -231,15 +231,15 @@ mod tests {
 
     #[test]
     fn the_mark_is_found_in_links_in_what_takes_their_place_and_in_names() {
-        let (none, old, new) = ("0".repeat(40), "a".repeat(40), "b".repeat(40));
+        let (missing, old, new) = ("0".repeat(40), "a".repeat(40), "b".repeat(40));
         let text = "mr_body_0123456789ab";
         let git = format!(
-            ":120000 100644 {old} {new} T\0notes.md\0:000000 120000 {none} {new} A\0link\0\0\
-             diff --git a/notes.md b/notes.md\ndeleted file mode 120000\nindex {old}..{none}\n--- a/notes.md\n+++ /dev/null\n\
+            ":120000 100644 {old} {new} T\0notes.md\0:000000 120000 {missing} {new} A\0link\0\0\
+             diff --git a/notes.md b/notes.md\ndeleted file mode 120000\nindex {old}..{missing}\n--- a/notes.md\n+++ /dev/null\n\
              @@ -1 +0,0 @@\n-x\n\\ No newline at end of file\n\
-             diff --git a/notes.md b/notes.md\nnew file mode 100644\nindex {none}..{new}\n--- /dev/null\n+++ b/notes.md\n\
+             diff --git a/notes.md b/notes.md\nnew file mode 100644\nindex {missing}..{new}\n--- /dev/null\n+++ b/notes.md\n\
              @@ -0,0 +1,2 @@\n+Notes.\n+</{text}>\n\
-             diff --git a/link b/link\nnew file mode 120000\nindex {none}..{new}\n--- /dev/null\n+++ b/link\n\
+             diff --git a/link b/link\nnew file mode 120000\nindex {missing}..{new}\n--- /dev/null\n+++ b/link\n\
              @@ -0,0 +1 @@\n+{text}\n\\ No newline at end of file\n"
         );
         let directory = tempfile::tempdir().expect("a directory");

@@ -262,8 +262,11 @@ fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome>
             let is_list = findings.iter().any(Option::is_some);
             let unread = items.iter().zip(&findings).filter(|(_, finding)| finding.is_none());
             // Among findings whatever says how bad it is may be one.
-            let is_lost = |object: &Map<String, Value>| is_half(object) || (is_list && names(object, "severity"));
-            let lost = unread.filter(|(item, _)| item.as_object().is_some_and(is_lost)).count();
+            let may_be_finding =
+                |object: &Map<String, Value>| is_half(object) || (is_list && names(object, "severity"));
+            let lost = unread
+                .filter(|(item, _)| item.as_object().is_some_and(may_be_finding))
+                .count();
             if !is_list && lost == 0 {
                 return None;
             }
