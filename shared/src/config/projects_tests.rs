@@ -55,7 +55,7 @@ fn an_entry_without_a_host_is_for_projects_of_gitlab() {
         ("github.com:octo/shop", 3),
         ("github.com:octo/ledger", 3),
         ("github.com:acme/shop", ConfigDocument::default().limits.sessions),
-        // What is in force for all projects is no project's.
+        // What is in force for all projects belongs to none of them.
         ("", ConfigDocument::default().limits.sessions),
     ] {
         assert_eq!(of(&document, project).limits.sessions, sessions, "{project}");

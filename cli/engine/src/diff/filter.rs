@@ -56,7 +56,7 @@ impl FilterRules<'_> {
     }
 }
 
-/// What a file's name and the kind of its change decide.
+/// The decision that a file's name and the kind of its change lead to.
 #[derive(Debug, Clone, Copy)]
 pub struct ByName {
     decision: Decision,

@@ -1,4 +1,4 @@
-//! What is filtered, and what nobody can hide.
+//! What is filtered, and what cannot be hidden.
 
 use globset::{Glob, GlobSetBuilder};
 

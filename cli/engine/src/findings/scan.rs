@@ -144,7 +144,7 @@ fn scan_forms(answer: &str) -> ScanOutcome {
         return outcome;
     }
     if answer.contains("&lt;findings") {
-        // Somebody escaped the whole of it.
+        // The whole of it is escaped.
         if let Some(outcome) = scan_blocks(&unescape(answer)) {
             return outcome;
         }

@@ -205,7 +205,7 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
 /// counts as resolved, whatever they said: a repository learns what to leave out from other people's plain words only.
 fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement, SettledBy)> {
     if is_unseen(finding) {
-        // The review that resolved its thread has told it.
+        // The review that resolved its thread has reported it.
         return None;
     }
     let decision = decision(finding);

@@ -24,7 +24,7 @@ const GARBAGE: Event = Event::Failed(conclave_resilience::classify::FailureClass
 pub(super) struct Reader {
     seen: Seen,
     stopped: bool,
-    /// The reason of the stop, as the runtime was told it.
+    /// The reason of the stop, as it was sent to the runtime.
     told: Option<String>,
     /// The block that was started and is not stopped.
     open: Option<Open>,

@@ -21,7 +21,7 @@ use super::{
 pub(super) struct Reader {
     seen: Seen,
     stopped: bool,
-    /// The reason for which the answer is not whole, as the runtime was told it.
+    /// The reason for which the answer is not whole, as it was sent to the runtime.
     not_whole: Option<&'static str>,
     /// The tool calls by their index.
     calls: BTreeMap<u64, Arguments>,

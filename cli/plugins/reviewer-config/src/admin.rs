@@ -61,7 +61,7 @@ pub enum AdminError {
     /// It cannot be sent as it is.
     #[error("CONCLAVE_CONFIG_ADMIN_TOKEN has a character that no token has, such as a line break: set it to one token")]
     Token,
-    /// Somebody else was faster.
+    /// Another change came first.
     #[error(
         "the configuration was changed meanwhile, and nothing was written: look at the difference again, and repeat it"
     )]
