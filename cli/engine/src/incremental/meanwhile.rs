@@ -66,7 +66,7 @@ impl Review {
             .any(|cause| self.coverage.gaps.iter().any(|gap| gap == cause.describe()))
     }
 
-    /// A run that was told to end says so, and nothing that it looked at counts as reviewed.
+    /// A stopped run says so, and nothing that it looked at counts as reviewed.
     fn stop(&mut self, cause: StopCause) {
         if self.was_stopped() {
             return;
