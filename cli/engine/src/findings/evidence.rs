@@ -256,7 +256,7 @@ fn check_one(
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
     let changed = |line: u32| file.is_some_and(|file| changes(file, at_base, line));
-    let (raw, place) = stands(raw, &content, line, changed).ok_or_else(|| {
+    let (raw, place, quote) = stands(raw, &content, line, changed).ok_or_else(|| {
         let quote = raw.code("evidence").unwrap_or_default();
         let reason = format!("the quoted code does not stand in {}", shorten(&path));
         Refusal::Misquoted(reason, nearest(&content, quote, line))
@@ -264,7 +264,7 @@ fn check_one(
     // A line of the context file has more on it than the quote: the marks of its sections.
     let evidence = match file {
         Some(_) => place.code(&content),
-        None => raw.code("evidence").unwrap_or_default().to_owned(),
+        None => quote,
     };
     let end = last_line(&raw, place, line);
     let second = second_quote(&raw, &path, place, source);
@@ -360,15 +360,21 @@ fn has_lines(file: &FileDiff, at_base: bool) -> bool {
     !at_base && file.lines.distance_to_added(1).is_some()
 }
 
-/// Returns the finding with the place of its quote. A reviewer that escaped the code escaped its other texts, too.
-fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> bool) -> Option<(RawFinding, Place)> {
+/// Returns the finding with the place of its quote, and the quote as it stands there. A reviewer that escaped the code escaped its
+/// other texts, too.
+fn stands(
+    raw: &RawFinding,
+    content: &str,
+    line: u32,
+    changed: impl Fn(u32) -> bool,
+) -> Option<(RawFinding, Place, String)> {
     let place_of = |raw: &RawFinding| locate(content, raw.code("evidence").unwrap_or_default(), line, &changed);
-    if let Some(place) = place_of(raw) {
-        return Some((raw.clone(), place));
+    if let Some((place, quote)) = place_of(raw) {
+        return Some((raw.clone(), place, quote));
     }
     let plain = raw.map(unescape);
-    let place = place_of(&plain)?;
-    Some((plain, place))
+    let (place, quote) = place_of(&plain)?;
+    Some((plain, place, quote))
 }
 
 /// The rule that the finding cites. One that is for other files is invented like code that does not exist.
@@ -428,14 +434,14 @@ fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl So
         .and_then(|text| parse_line(text).ok())
         .unwrap_or(1);
     let content = source.read(&file, false)?;
-    let place = locate(&content, code, near, |_| false)?;
+    let (place, quote) = locate(&content, code, near, |_| false)?;
     if file == path && place.lines().any(|line| first.lines().contains(&line)) {
         return None;
     }
     Some(Quote {
         line: place.line,
         code: if file == CONTEXT_FILE {
-            code.to_owned()
+            quote
         } else {
             place.code(&content)
         },

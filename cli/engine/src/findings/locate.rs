@@ -38,20 +38,26 @@ impl Place {
     }
 }
 
-/// Where the quoted lines stand. Of several places one with a changed line counts more, then the one nearest to `near`.
+/// Where the quoted lines stand, and the quote as it stands there. Of several places one with a changed line counts more, then the
+/// one nearest to `near`.
 ///
 /// Lines are compared without white space at their ends and with runs of it as one. What tools put in front of lines is
 /// allowed: the `+` of a patch, the number of a reading tool. A quote that leaves out its middle (`...`) stands where
 /// its beginning does, if its end follows. What is not found so is compared once more with invisible characters,
-/// look-alikes and odd line separators folded on both sides.
-pub(super) fn locate(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<Place> {
+/// look-alikes and odd line separators folded on both sides, and then without what models put around code.
+pub(super) fn locate(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<(Place, String)> {
+    let standing = |quote: String| locate_as_written(content, &quote, near, &changed).map(|place| (place, quote));
+    standing(quote.to_owned()).or_else(|| undressed(quote).into_iter().find_map(standing))
+}
+
+fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32) -> bool) -> Option<Place> {
     let exact = Search {
         lines: (1..)
             .zip(content.lines())
             .map(|(number, line)| (number, normalise(line)))
             .collect(),
         near,
-        changed: &changed,
+        changed,
     };
     let written = quote.lines().collect::<Vec<_>>();
     if let Some(place) = exact.find_as_written(&written, normalise) {
@@ -222,6 +228,76 @@ fn without_number(line: &str) -> &str {
     rest.strip_prefix([':', '|', '\t']).unwrap_or(line)
 }
 
+/// The forms of a quote without what models put around code: its place in front of each line, Markdown or quotation marks around a
+/// line or all of it, a gap (`...`) at an end.
+fn undressed(quote: &str) -> Vec<String> {
+    let strips: [fn(&str) -> &str; 2] = [without_place, without_dress];
+    let mut forms: Vec<String> = Vec::new();
+    for text in [quote, unwrapped(quote)] {
+        for strip in strips {
+            let lines: Vec<&str> = text.lines().map(strip).collect();
+            let is_code = |line: &&str| !line.trim().is_empty() && !is_only_gap(line);
+            let (Some(first), Some(last)) = (lines.iter().position(is_code), lines.iter().rposition(is_code)) else {
+                continue;
+            };
+            let form = lines.get(first..=last).unwrap_or_default().join("\n");
+            let length = form.chars().filter(|character| !character.is_whitespace()).count();
+            if length >= MIN_PART && form != quote && !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+    }
+    forms
+}
+
+/// A line without its place, and without marks around what is left or around both.
+fn without_dress(line: &str) -> &str {
+    let code = without_place(line);
+    if code.len() < line.len() {
+        return unwrapped(code);
+    }
+    without_place(unwrapped(line))
+}
+
+/// The text without one pair of backticks or quotation marks around it.
+fn unwrapped(text: &str) -> &str {
+    let text = text.trim();
+    let inside = ["```", "``", "`", "\"", "'"]
+        .into_iter()
+        .find_map(|mark| text.strip_prefix(mark)?.strip_suffix(mark));
+    inside.unwrap_or(text)
+}
+
+/// A line without the place that people and tools write in front of it: `61 | `, `> 61: `, `src/a.py:61: `.
+fn without_place(line: &str) -> &str {
+    let text = line.trim_start();
+    let pointed = text.strip_prefix('>');
+    let text = pointed.unwrap_or(text).trim_start();
+    behind_place(text).or(pointed).unwrap_or(line)
+}
+
+fn behind_place(text: &str) -> Option<&str> {
+    let is_part =
+        |character: char| character.is_alphanumeric() || matches!(character, '_' | '.' | '/' | '-' | '+' | '@');
+    let is_path = |path: &str| path.contains(['.', '/']) && path.chars().all(is_part);
+    let (place, close) = text.strip_prefix('`').map_or((text, ""), |place| (place, "`"));
+    let number = match place.split_once(':') {
+        Some((path, number)) if is_path(path) => number,
+        _ => place.strip_prefix('L').unwrap_or(place),
+    };
+    let behind = number.trim_start_matches(|character: char| character.is_ascii_digit() || character == '-');
+    if !number.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    behind.strip_prefix(close)?.trim_start().strip_prefix(['|', ':', '→'])
+}
+
+/// Returns whether a line says only that lines are left out.
+fn is_only_gap(line: &str) -> bool {
+    let is_mark = |character: char| matches!(character, '/' | '#' | '*' | '-' | '<' | '!' | '>' | '[' | ']' | ' ');
+    matches!(line.trim_matches(is_mark), "..." | "…")
+}
+
 fn normalise(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -233,7 +309,7 @@ mod tests {
     const FILE: &str = "fn one() {\n    let value = load(key);\n    use_it(value);\n}\n\nfn two() {\n    let value = load(key);\n    done(value)\n}\n";
 
     fn line_of(quote: &str, near: u32, changed: &[u32]) -> Option<u32> {
-        locate(FILE, quote, near, |line| changed.contains(&line)).map(|place| place.line)
+        locate(FILE, quote, near, |line| changed.contains(&line)).map(|(place, _)| place.line)
     }
 
     #[test]
@@ -268,6 +344,77 @@ mod tests {
     }
 
     #[test]
+    fn what_is_put_around_code_is_no_part_of_a_quote() {
+        let both = "    let value = load(key);\n    done(value)";
+        for (quote, form) in [
+            ("`done(value)`", "done(value)"),
+            ("``done(value)``", "done(value)"),
+            ("```done(value)```", "done(value)"),
+            ("\"done(value)\"", "done(value)"),
+            ("`8: done(value)`", " done(value)"),
+            ("src/a.rs:8: done(value)", " done(value)"),
+            ("`src/a.rs:8`: `done(value)`", "done(value)"),
+            ("src/a.rs:7-8:done(value)", "done(value)"),
+            ("...\n    done(value)", "    done(value)"),
+            ("// …\n    done(value)\n...", "    done(value)"),
+            ("`    let value = load(key);\n    done(value)`", both),
+            (
+                "`let value = load(key);`\n`done(value)`",
+                "let value = load(key);\ndone(value)",
+            ),
+            (
+                "7 |     let value = load(key);\n8 |     done(value)",
+                "     let value = load(key);\n     done(value)",
+            ),
+            (
+                "  7 |     let value = load(key);\n> 8 |     done(value)",
+                "     let value = load(key);\n     done(value)",
+            ),
+            ("7→    let value = load(key);\n8→    done(value)", both),
+        ] {
+            let (place, stands) = locate(FILE, quote, 9, |_| false).unwrap_or_else(|| panic!("{quote:?}"));
+            assert_eq!((*place.lines().end(), stands.as_str()), (8, form), "{quote:?}");
+        }
+        // What stands as it is written keeps its marks.
+        let file = "[\n    \"alpha beta\",\n    \"alpha beta\"\n]\nclass One:\n    ...\n";
+        for (quote, line) in [
+            ("\"alpha beta\"", 3),
+            ("3 | \"alpha beta\"\n4 | ]", 3),
+            ("class One:\n    ...", 5),
+        ] {
+            let found = locate(file, quote, 3, |_| false);
+            assert_eq!(found.map(|(place, _)| place.line), Some(line), "{quote:?}");
+        }
+    }
+
+    #[test]
+    fn without_what_is_around_it_a_quote_has_to_stand_all_the_same() {
+        for quote in [
+            "`done(values)`",
+            "\"let value = store(key);\"",
+            "src/a.rs:8: done(values)",
+            "8 | done(values)",
+            "`}`",
+            "...\n}",
+            "`...`",
+            "``",
+            "`",
+            "> ",
+            "`key`",
+            "...\n    done(value)\n    gone(value)",
+        ] {
+            assert_eq!(line_of(quote, 1, &[1, 2, 3]), None, "{quote:?}");
+        }
+        let strict = |quote: &str| locate_whole(FILE, quote, 8, |_| false).map(|place| place.line);
+        assert_eq!(strict("done(value)"), Some(8));
+        assert_eq!(
+            strict("`done(value)`"),
+            None,
+            "what makes a verdict milder is quoted to the character"
+        );
+    }
+
+    #[test]
     fn what_does_not_stand_is_not_found() {
         for quote in [
             "",
@@ -296,7 +443,7 @@ mod tests {
         ] {
             let place = locate(file, quote, 1, |_| false);
             assert_eq!(
-                place.map(|place| (place.line, place.length)),
+                place.map(|(place, _)| (place.line, place.length)),
                 (line > 0).then_some((line, length)),
                 "{quote:?}"
             );
@@ -315,7 +462,7 @@ mod tests {
 
     #[test]
     fn the_code_is_that_of_the_file() {
-        let place = locate(FILE, "load(key)", 1, |_| false).expect("it stands");
+        let (place, _) = locate(FILE, "load(key)", 1, |_| false).expect("it stands");
         assert_eq!(place.code(FILE), "    let value = load(key);");
         assert_eq!(place.lines(), 2..=2);
     }
