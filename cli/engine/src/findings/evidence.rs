@@ -198,6 +198,9 @@ fn category_in(raw: &RawFinding) -> String {
     raw.get("category").map_or_else(|| "other".to_owned(), category_of)
 }
 
+/// What a reviewer is told whose severity cannot be read.
+const SEVERITIES: &str = "it is critical, warning or suggestion";
+
 enum Refusal {
     Unreadable(String),
     Hallucinated(String),
@@ -222,9 +225,9 @@ fn check_one(
     let severity = raw
         .severity()
         .filter(|text| !text.is_empty())
-        .ok_or_else(|| Refusal::Unreadable("it has no <severity>".into()))?;
+        .ok_or_else(|| Refusal::Unreadable(format!("it has no <severity>; {SEVERITIES}")))?;
     let severity = Severity::parse_lenient(severity)
-        .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity", shorten(severity))))?;
+        .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity; {SEVERITIES}", shorten(severity))))?;
     let path = resolved(
         required("file")?,
         |path| files.contains_key(path),

@@ -173,6 +173,30 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn a_severity_of_another_scale_is_read_and_an_unknown_one_is_asked_for_with_the_words_that_there_are() {
+    let checked = |severity: &str| {
+        let answer = format!(
+            "<findings><finding><severity>{severity}</severity><claim>It fails.</claim>{PLACE}</finding></findings>"
+        );
+        let reviewer = ReviewerName::new("correctness").expect("a name");
+        check(&reviewer, &scan(&answer, &[]).findings, &[file()], None, &mut OneFile)
+    };
+    for (written, severity) in [
+        ("Nit", Severity::Suggestion),
+        ("medium", Severity::Warning),
+        ("HIGH", Severity::Critical),
+    ] {
+        let checked = checked(written);
+        assert_eq!(checked.findings[0].severity, severity, "{written}");
+        assert_eq!(checked.faults, [""; 0], "{written}");
+    }
+    assert_eq!(
+        checked("horrible").faults,
+        ["finding 1 cannot be read: `horrible` is not a severity; it is critical, warning or suggestion"]
+    );
+}
+
+#[test]
 fn of_two_severities_the_worse_counts() {
     let checked = |one: &str, other: &str, place: &str| {
         let answer = format!(
