@@ -168,8 +168,12 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         )));
     }
     for finding in &coverage.unproven {
+        let what = match finding.known_severity() {
+            Some(_) => "critical, without code that shows it",
+            None => "of unknown severity",
+        };
         lines.push(marked(&format!(
-            "critical, without code that shows it: {} ({}): {} ({})",
+            "{what}: {} ({}): {} ({})",
             finding.place(),
             finding.reviewer.display_name(),
             finding.claim,

@@ -50,12 +50,16 @@ pub(super) fn with_rules(
 pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
     let who: BTreeSet<String> = findings.iter().map(|finding| finding.reviewer.display_name()).collect();
     let names = who.into_iter().collect::<Vec<_>>().join(", ");
-    let is_critical = |finding: &UnprovenFinding| {
-        Severity::parse_lenient(&finding.severity).is_none_or(|severity| severity == Severity::Critical)
-    };
+    let is_known = |finding: &UnprovenFinding| finding.known_severity().is_some();
     let reason = match findings {
         [] => return None,
-        [one] if !is_critical(one) => format!(
+        // What is wrong with it may be its form alone.
+        [one] if !is_known(one) => format!(
+            "{names} reported a problem of unknown severity ({}): {}",
+            one.reason.trim_end_matches('.'),
+            sentence(&one.claim)
+        ),
+        [one] if one.known_severity() != Some(Severity::Critical) => format!(
             "{names} reported a problem that may need a person, and did not prove it ({}): {}",
             one.reason.trim_end_matches('.'),
             sentence(&one.claim)
@@ -64,8 +68,12 @@ pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
             "{names} reported a critical problem without code that shows it: {}",
             sentence(&one.claim)
         ),
-        all => format!(
+        all if all.iter().all(is_known) => format!(
             "{names} reported {} critical problems without code that shows them.",
+            all.len()
+        ),
+        all => format!(
+            "{names} reported {} problems that may be critical and could not be read, or have no code that shows them.",
             all.len()
         ),
     };
@@ -76,4 +84,36 @@ pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
 /// The text with a full stop.
 fn sentence(text: &str) -> String {
     format!("{}.", text.trim().trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_of_unknown_severity_is_not_called_a_critical_one_without_code() {
+        let finding = |severity: &str| UnprovenFinding {
+            reviewer: ReviewerName::coordinator(),
+            severity: severity.into(),
+            category: "boundary".into(),
+            file: "a.py".into(),
+            line: Some(3),
+            claim: "It divides by zero.".into(),
+            reason: "`horrible` is not a severity".into(),
+        };
+        let told = |severities: &[&str]| {
+            let findings: Vec<UnprovenFinding> = severities.iter().map(|severity| finding(severity)).collect();
+            unproven(&findings).expect("a hold").reason
+        };
+        let unknown = told(&["horrible"]);
+        assert!(
+            unknown.ends_with("a problem of unknown severity (`horrible` is not a severity): It divides by zero."),
+            "{unknown}"
+        );
+        let critical = "critical problem without code that shows it: It divides by zero.";
+        assert!(told(&["critical"]).ends_with(critical));
+        assert!(told(&["high"]).ends_with(critical));
+        assert!(told(&["critical", "critical"]).contains("2 critical problems without code"));
+        assert!(told(&["critical", ""]).contains("2 problems that may be critical"));
+    }
 }

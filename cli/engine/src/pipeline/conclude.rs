@@ -210,10 +210,13 @@ fn cost<'r>(reports: impl Iterator<Item = &'r ReviewerReport>) -> (f64, Option<f
 
 /// Returns what a verdict lacks where serious findings have no code that shows them: they may be true.
 fn without_proof(unproven: &[UnprovenFinding]) -> Option<String> {
-    match unproven.len() {
-        0 => None,
-        1 => Some("a critical finding without proof".to_owned()),
-        count => Some(format!("{count} critical findings without proof")),
+    let is_known = |finding: &UnprovenFinding| finding.known_severity().is_some();
+    match unproven {
+        [] => None,
+        [one] if !is_known(one) => Some("a finding of unknown severity".to_owned()),
+        [_] => Some("a critical finding without proof".to_owned()),
+        all if all.iter().all(is_known) => Some(format!("{} critical findings without proof", all.len())),
+        all => Some(format!("{} findings without proof that may be critical", all.len())),
     }
 }
 

@@ -89,11 +89,11 @@ fn notifications(review: &Review) -> Vec<Value> {
         note(level, &format!("Not reviewed: {gap}"))
     });
     let unproven = review.coverage.unproven.iter().map(|finding| {
-        let text = format!(
-            "A critical finding without proof, at {}: {}",
-            finding.place(),
-            finding.claim
-        );
+        let what = match finding.known_severity() {
+            Some(_) => "A critical finding without proof",
+            None => "A finding of unknown severity",
+        };
+        let text = format!("{what}, at {}: {}", finding.place(), finding.claim);
         note("error", &text)
     });
     let degraded = review

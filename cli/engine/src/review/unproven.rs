@@ -1,6 +1,6 @@
 //! Serious findings without proof.
 
-use conclave_shared::reviewer::ReviewerName;
+use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,11 @@ pub struct UnprovenFinding {
 }
 
 impl UnprovenFinding {
+    /// Its severity; `None` if that could not be read, in which case it may be critical.
+    pub fn known_severity(&self) -> Option<Severity> {
+        Severity::parse_lenient(&self.severity)
+    }
+
     /// Its place, as `path:line`.
     pub fn place(&self) -> String {
         match self.line {

@@ -70,7 +70,16 @@ pub(super) fn coverage(review: &Review) -> String {
         text.push('\n');
     }
     if !coverage.unproven.is_empty() {
-        let _ = writeln!(text, "**Critical, without code that shows it:**\n");
+        let is_known = coverage
+            .unproven
+            .iter()
+            .all(|finding| finding.known_severity().is_some());
+        let title = if is_known {
+            "Critical, without code that shows it"
+        } else {
+            "Critical without code that shows it, or of unknown severity"
+        };
+        let _ = writeln!(text, "**{title}:**\n");
         for finding in &coverage.unproven {
             let _ = writeln!(
                 text,
