@@ -58,6 +58,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     // whatever the next review finds.
     let lacks_proof = !panel.unproven.is_empty();
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, patches, &job.security);
+    let (unopened, _) = Reading::new(&panel.unused_reads).gaps(&job.files, patches, &job.security);
     let mut coverage = Coverage {
         filtered: job.filtered,
         not_read,
@@ -68,7 +69,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         ..given(&job.files)
     };
     name_earlier(&mut coverage, std::mem::take(&mut prior.earlier));
-    coverage.gaps = gaps(&panel.reports, &coverage, partly_read, stopped);
+    coverage.gaps = gaps(&panel.reports, &coverage, &unopened, partly_read, stopped);
     coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
     remember_anchors(&subject, &mut judged, &job.files, source).await;
     let is_cut = partial.is_some() || !coverage.gaps.is_empty();
@@ -271,9 +272,11 @@ fn name_accepted(result: &mut VerdictReason, accepted: &[AcceptedFinding]) {
     }
 }
 
+/// What the review lacks. `unopened` are the files that no reviewer has opened whose answer cannot be used.
 fn gaps(
     reports: &[ReviewerReport],
     coverage: &Coverage,
+    unopened: &[String],
     partly_read: Vec<String>,
     stopped: Option<StopCause>,
 ) -> Vec<String> {
@@ -300,10 +303,17 @@ fn gaps(
             rest.len()
         )),
     }
-    match coverage.not_read.as_slice() {
-        [] => {}
-        [one] => gaps.push(format!("nobody read {one}")),
-        [first, rest @ ..] => gaps.push(format!("nobody read {first} and {} more files", rest.len())),
+    let not_read = coverage.not_read.iter();
+    let (unopened, opened): (Vec<&String>, Vec<&String>) = not_read.partition(|path| unopened.contains(path));
+    for (who, paths) in [
+        ("nobody read", unopened),
+        ("nobody whose answer can be used read", opened),
+    ] {
+        match paths.as_slice() {
+            [] => {}
+            [one] => gaps.push(format!("{who} {one}")),
+            [first, rest @ ..] => gaps.push(format!("{who} {first} and {} more files", rest.len())),
+        }
     }
     let unread: Vec<&FilteredFile> = coverage.filtered.iter().filter(|file| file.reason.is_gap()).collect();
     let named = unread.iter().take(NAMED_GAPS);
@@ -337,6 +347,28 @@ mod tests {
         entry.remove(FindingFate::Dropped, RemovedBy::Judge);
         entry.refutation = refutation;
         entry
+    }
+
+    #[test]
+    fn a_file_that_was_opened_for_an_answer_that_cannot_be_used_is_not_one_that_nobody_read() {
+        let coverage = Coverage {
+            not_read: vec!["a.py".into(), "b.py".into()],
+            ..Coverage::default()
+        };
+        for (unopened, expected) in [
+            (vec!["a.py", "b.py"], vec!["nobody read a.py and 1 more files"]),
+            (
+                vec!["b.py"],
+                vec!["nobody read b.py", "nobody whose answer can be used read a.py"],
+            ),
+            (
+                vec![],
+                vec!["nobody whose answer can be used read a.py and 1 more files"],
+            ),
+        ] {
+            let unopened: Vec<String> = unopened.into_iter().map(str::to_owned).collect();
+            assert_eq!(gaps(&[], &coverage, &unopened, Vec::new(), None), expected);
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct PanelResult {
     pub unproven: Vec<UnprovenFinding>,
     /// What was read of the workspace, by reviewers whose answer counts.
     pub reads: Vec<FileRead>,
+    /// What was read by reviewers whose answer cannot be used.
+    pub unused_reads: Vec<FileRead>,
 }
 
 impl PanelResult {
@@ -48,6 +50,7 @@ impl PanelResult {
         self.hallucinated.extend(member.hallucinated);
         self.unproven.extend(member.unproven);
         self.reads.extend(member.reads);
+        self.unused_reads.extend(member.unused_reads);
     }
 }
 
@@ -210,6 +213,8 @@ async fn run_member(
             report.reason = fewer.filter(|_| smaller).map(|fewer| fewer.account).or(unchecked);
         } else {
             // What it read led to nothing that can be used.
+            result.unused_reads = reads;
+            result.unused_reads.extend(in_prompt(input));
             report.outcome = ReviewerOutcome::Failed;
             report.reason = Some(match &told {
                 Some(told) => format!("it may have told a problem that is in no finding: {told}"),
