@@ -18,7 +18,7 @@ named_enum! {
     }
 }
 
-/// What models call severities, ours and those of other scales. A word that may be two of ours is the worse one.
+/// Words of models for severities, ours and those of other scales. A word that may be two of ours is the worse one.
 const CALLED: [(Severity, &[&str]); 3] = [
     (
         Severity::Suggestion,

@@ -198,7 +198,7 @@ fn category_in(raw: &RawFinding) -> String {
     raw.get("category").map_or_else(|| "other".to_owned(), category_of)
 }
 
-/// What a reviewer is told whose severity cannot be read.
+/// The words that a reviewer is asked for whose severity cannot be read.
 const SEVERITIES: &str = "it is critical, warning or suggestion";
 
 enum Refusal {

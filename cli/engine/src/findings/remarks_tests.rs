@@ -44,6 +44,39 @@ fn no_alarming_remark_is_harmless_and_nearly_every_honest_one_is() {
 }
 
 #[test]
+fn what_a_model_says_of_its_own_answer_is_harmless() {
+    for text in [
+        "Understood.",
+        "Sorry about that.",
+        "Sorry for that. No findings.",
+        "I'm sorry about the confusion.",
+        "Apologies for the confusion. Here is the corrected output:",
+        "Here is the corrected answer:",
+        "Here is the revised list:",
+        "You're right, here is just the block:",
+        "Confirmed: no findings.",
+        "Confirmed, there is nothing to report.",
+        "I confirm that there is nothing to report.",
+        "Those words describe no problem.",
+        "My earlier words do not describe a problem.",
+        "Nothing in those words is a problem.",
+        "My earlier text described the change, not a problem. There are no findings.",
+        "To clarify: the sentences above only summarize the change.",
+        "No, that was only a description of the change; there is no problem to report.",
+        "All good here!",
+        "Everything checks out.",
+        "The patch checks out.",
+        "The patch is clean.",
+        "No finding passes both gates.",
+        "No candidate passed both gates.",
+        "确认过补丁，没有发现问题。",
+        "我已经仔细检查过所有更改，没有发现任何问题。",
+    ] {
+        assert!(is_harmless_remark(text), "{text}");
+    }
+}
+
+#[test]
 fn what_alarms_does_so_among_harmless_words() {
     let harmless = "I reviewed all patches and found no issues.";
     for text in ALARMING.lines().filter(|text| !text.starts_with('{')) {

@@ -205,8 +205,8 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     Some(outcome)
 }
 
-/// Returns whether a part of an answer has lines of its own, and nothing behind it that could take it back. Backticks are a
-/// fence around it.
+/// Returns whether a part of an answer has lines of its own, or stands behind whole sentences that are harmless, and nothing behind
+/// it could take it back. Backticks are a fence around it.
 fn stands_alone_at_the_end(answer: &str, start: usize, end: usize) -> bool {
     let is_blank = |text: &str| {
         text.chars()
@@ -214,7 +214,9 @@ fn stands_alone_at_the_end(answer: &str, start: usize, end: usize) -> bool {
     };
     let line = answer[..start].rsplit(['\n', '\r']).next().unwrap_or_default();
     let rest = &answer[end..];
-    is_blank(line)
+    let said = line.trim_end_matches(|character: char| character.is_whitespace() || character == '`');
+    let is_said = || said.ends_with(['.', '!', '。']) && not_harmless(said, &[]).is_none();
+    (is_blank(line) || is_said())
         && (is_blank(rest) || (is_blank(rest.lines().next().unwrap_or_default()) && not_harmless(rest, &[]).is_none()))
 }
 

@@ -416,6 +416,8 @@ fn an_empty_block_that_a_sentence_quotes_is_no_answer() {
         "`<findings></findings>`",
         "Nothing is wrong with `x`.\n\n<findings></findings>",
         "Nothing.\n```\n<findings></findings>\n```\n",
+        "Understood. <findings></findings>",
+        "Sorry about that. No findings. `<findings></findings>`",
         "Nothing.\n```json\n{\"findings\": []}\n```\n",
         "I read src/db.py and src/calc.py.\n<findings></findings>",
         "<findings></findings>\n\nI read all files and found no issues.",

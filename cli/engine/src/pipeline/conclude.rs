@@ -272,7 +272,7 @@ fn name_accepted(result: &mut VerdictReason, accepted: &[AcceptedFinding]) {
     }
 }
 
-/// What the review lacks. `unopened` are the files that no reviewer has opened whose answer cannot be used.
+/// Lists what the review lacks. `unopened` are the files that no reviewer has opened whose answer cannot be used.
 fn gaps(
     reports: &[ReviewerReport],
     coverage: &Coverage,

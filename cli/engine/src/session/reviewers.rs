@@ -31,7 +31,7 @@ pub struct PanelResult {
     pub unproven: Vec<UnprovenFinding>,
     /// What was read of the workspace, by reviewers whose answer counts.
     pub reads: Vec<FileRead>,
-    /// What was read by reviewers whose answer cannot be used.
+    /// Reads of reviewers whose answer cannot be used.
     pub unused_reads: Vec<FileRead>,
 }
 

@@ -204,7 +204,11 @@ async fn what_an_unreadable_answer_was_based_on_does_not_count_as_read() {
     let panel = run_at_once(&context, members(&["security"]), &input(), 7).await;
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
     assert_eq!(panel.reads, []);
-    assert_eq!(panel.unused_reads.len(), 1, "which is not the same as that nobody opened it");
+    assert_eq!(
+        panel.unused_reads.len(),
+        1,
+        "which is not the same as that nobody opened it"
+    );
 }
 
 #[tokio::test(start_paused = true)]
