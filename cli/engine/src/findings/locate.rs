@@ -241,8 +241,8 @@ fn undressed(quote: &str) -> Vec<String> {
                 continue;
             };
             let form = lines.get(first..=last).unwrap_or_default().join("\n");
-            let length = form.chars().filter(|character| !character.is_whitespace()).count();
-            if length >= MIN_PART && form != quote && !forms.contains(&form) {
+            // Brackets alone stand everywhere.
+            if form.contains(char::is_alphanumeric) && form != quote && !forms.contains(&form) {
                 forms.push(form);
             }
         }
@@ -375,6 +375,8 @@ mod tests {
             let (place, stands) = locate(FILE, quote, 9, |_| false).unwrap_or_else(|| panic!("{quote:?}"));
             assert_eq!((*place.lines().end(), stands.as_str()), (8, form), "{quote:?}");
         }
+        let short = locate("i = 1\ni += 2\n", "`i += 2`", 1, |_| false);
+        assert_eq!(short.map(|(place, _)| place.line), Some(2), "a whole line may be short");
         // What stands as it is written keeps its marks.
         let file = "[\n    \"alpha beta\",\n    \"alpha beta\"\n]\nclass One:\n    ...\n";
         for (quote, line) in [
