@@ -955,3 +955,66 @@ fn what_was_settled_is_told_by_the_review_that_notices_it_and_by_no_other() {
     in_talk.earlier[0].before = Before::Fixed;
     assert_eq!(told(&in_talk), None, "the last review has told it");
 }
+
+const SAID: &str = "The average of an empty list divides by zero.";
+const OTHER: &str = "Prices are rounded before they are added up.";
+
+/// A critical in lines 2 and 3, while an earlier one in line 3 stands, whose code is there.
+fn wider(state: ThreadState, category: &str, claim: &str) -> Scene {
+    let scene = severe(|finding| {
+        finding.anchor = AnchorState::ChangedBeside;
+        finding.record.claim = SAID.to_owned();
+    });
+    let mut scene = scene.state(state).judged(Severity::Critical, "c");
+    let entry = &mut scene.judged[0];
+    entry.anchor = None;
+    let finding = &mut entry.finding;
+    finding.claim = claim.to_owned();
+    finding.category = category.to_owned();
+    finding.line = 2;
+    finding.end_line = Some(3);
+    finding.fingerprint = conclave_shared::finding::fingerprint("src/a.py", category, "b c");
+    scene
+}
+
+#[test]
+fn the_same_claim_about_the_same_lines_is_the_same_finding_whatever_its_category_and_quote() {
+    let resolved = ThreadState::ResolvedByPerson;
+    for category in ["sql-injection", "missing-value"] {
+        let open = wider(ThreadState::Open, category, SAID).reconcile();
+        assert_eq!(surviving(&open), [("F1".to_owned(), Severity::Critical, true)]);
+        let settled = wider(resolved, category, SAID).reconcile();
+        assert_eq!((surviving(&settled), settled.accepted.len()), (vec![], 1), "{category}");
+        // The judge's word for it changes nothing.
+        let mut said = wider(resolved, category, SAID);
+        said.words.repeats = vec![("F1".into(), "E1".into())];
+        assert_eq!(surviving(&said.reconcile()), [], "{category}");
+    }
+}
+
+#[test]
+fn an_accepted_finding_hides_nothing_that_says_more_than_it() {
+    let hides: [fn(&mut Scene); 6] = [
+        |scene| scene.judged[0].finding.claim = OTHER.to_owned(),
+        |scene| scene.judged[0].finding.category = conclave_shared::finding::Finding::PROMPT_INJECTION.to_owned(),
+        |scene| {
+            scene.judged[0].finding.rule = Some(conclave_shared::finding::RuleCitation {
+                id: "SEC-001".to_owned(),
+                link: String::new(),
+                on_breach: None,
+            });
+        },
+        |scene| scene.judged[0].finding.end_line = None,
+        |scene| scene.earlier[0].anchor = AnchorState::Changed,
+        |scene| scene.earlier[0].record.severity = Severity::Warning,
+    ];
+    for (at, change) in hides.iter().enumerate() {
+        let mut scene = wider(ThreadState::ResolvedByPerson, "missing-value", SAID);
+        change(&mut scene);
+        let settled = scene.reconcile();
+        let [(id, severity, _)] = &surviving(&settled)[..] else {
+            panic!("case {at}: {:?}", settled.findings)
+        };
+        assert_eq!((id.as_str(), *severity), ("F1", Severity::Critical), "case {at}");
+    }
+}
