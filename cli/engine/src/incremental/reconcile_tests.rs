@@ -1018,3 +1018,35 @@ fn an_accepted_finding_hides_nothing_that_says_more_than_it() {
         assert_eq!((id.as_str(), *severity), ("F1", Severity::Critical), "case {at}");
     }
 }
+
+#[test]
+fn why_a_finding_is_not_the_earlier_one_that_the_judge_takes_it_for_is_said() {
+    for (state, category, fault) in [
+        (
+            ThreadState::Open,
+            "missing-value",
+            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+        ),
+        (
+            ThreadState::ResolvedByPerson,
+            "missing-value",
+            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+        ),
+        (
+            ThreadState::ResolvedByPerson,
+            "sql-injection",
+            "people have settled the finding on `src/a.py:3`, and no code shows that this is the same one",
+        ),
+    ] {
+        let mut scene = wider(state, category, OTHER);
+        scene.judged[0].reason = Some("The same.".to_owned());
+        scene.words.repeats = vec![("F1".into(), "E1".into())];
+        let settled = scene.reconcile();
+        let mut standing = settled.findings.iter().filter(|entry| entry.stands());
+        let entry = standing.find(|entry| entry.finding.id == "F1").expect("it stands");
+        assert_eq!(
+            entry.overruled.as_ref().expect("noted").describe(),
+            format!("the judge disagrees: The same. (It would merge it away. That does not count: {fault}.)")
+        );
+    }
+}

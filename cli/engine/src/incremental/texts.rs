@@ -2,7 +2,10 @@
 
 use conclave_shared::severity::Severity;
 
-use crate::review::{FIXED_IN, FindingRecord};
+use crate::{
+    review::{FIXED_IN, FindingRecord},
+    untrusted::code_span,
+};
 
 /// The beginning of a commit's id as code, which no forge makes a reference of.
 fn short(sha: &str) -> String {
@@ -76,6 +79,12 @@ pub(super) const SETTLED: &str = "people have settled this in its thread";
 
 /// Why a new finding is merged: it is an earlier one.
 pub(super) const KNOWN: &str = "an earlier review has reported this";
+
+/// Why the judge's word that a new finding is the settled one at this place does not count.
+pub(super) fn not_settled_too(file: &str, line: u32) -> String {
+    let place = code_span(&format!("{file}:{line}"));
+    format!("people have settled the finding on {place}, and no code shows that this is the same one")
+}
 
 fn article(severity: Severity) -> String {
     format!("a {severity}")
