@@ -3,7 +3,8 @@
 //! A member with at least the role Developer settles what they like. The author of the merge request, and everybody who
 //! committed to it, is such a member only up to a severity that the target branch names; their other words are arguments.
 
-use conclave_shared::severity::Severity;
+use conclave_shared::{finding::Fingerprint, severity::Severity};
+use sha2::{Digest, Sha256};
 
 use super::{ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
 use crate::{
@@ -114,6 +115,29 @@ pub(super) fn unanswered(finding: &ExistingFinding) -> Option<Argument> {
 /// The same, whether or not it was answered.
 pub(super) fn argument(finding: &ExistingFinding) -> Option<Argument> {
     argument_in(finding, to_this_severity(finding))
+}
+
+/// A mark of all that members have said about a finding; none where they have said nothing.
+fn mark_of_words(finding: &ExistingFinding) -> Option<String> {
+    let said = finding.replies.iter().filter(|reply| reply.role.is_member());
+    let said: Vec<String> = said
+        .flat_map(|reply| [reply.author.sanitized(), reply.body.sanitized()])
+        .collect();
+    let hash = Sha256::digest(said.join("\0"));
+    (!said.is_empty()).then(|| hex::encode(&hash[..8]))
+}
+
+/// Returns whether a judge has read all that members have said about the finding.
+pub(super) fn is_heard(finding: &ExistingFinding) -> bool {
+    finding.heard.is_some() && finding.heard == mark_of_words(finding)
+}
+
+/// The marks of members' words that a judge has read: in this review, or before it where they are the same.
+pub(crate) fn heard_words(earlier: &[ExistingFinding], by_this_review: bool) -> Vec<(Fingerprint, String)> {
+    let heard = earlier.iter().filter(|finding| by_this_review || is_heard(finding));
+    heard
+        .filter_map(|finding| Some((finding.record.fingerprint.clone(), mark_of_words(finding)?)))
+        .collect()
 }
 
 /// What a member says about a finding without settling it.

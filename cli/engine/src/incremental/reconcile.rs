@@ -199,6 +199,7 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
             claim: finding.record.claim.chars().take(MAX_CLAIM).collect(),
             ..finding.record.clone()
         }),
+        heard: None,
     });
 }
 

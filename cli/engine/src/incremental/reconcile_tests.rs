@@ -150,12 +150,25 @@ fn what_we_resolved_and_cannot_see_counts_and_stays_remembered_as_resolved() {
 
 #[test]
 fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
-    for role in [AuthorRole::Member, AuthorRole::Outsider] {
+    let answer = ThreadChange::Answer {
+        text: "Because of line 3.".into(),
+        resolve: false,
+    };
+    for (role, change) in [(AuthorRole::Member, answer), (AuthorRole::Outsider, ThreadChange::Keep)] {
         let scene = scene()
             .replied(role, "Have a look at b.py, too.")
             .word(EarlierStatus::Fixed);
-        gone(&scene, &ThreadChange::Keep, Some(Before::Fixed));
+        gone(&scene, &change, Some(Before::Fixed));
+        // It was answered, or its author has resolved it.
+        let answered = scene.replied(AuthorRole::Us, "Because of line 3.");
+        gone(&answered, &ThreadChange::Keep, Some(Before::Fixed));
     }
+    let mut resolved = scene()
+        .replied(AuthorRole::Author, "Done.")
+        .state(ThreadState::ResolvedByAuthor)
+        .word(EarlierStatus::Fixed);
+    resolved.earlier[0].author_may_settle = false;
+    gone(&resolved, &ThreadChange::Keep, Some(Before::Fixed));
     // A program's chatter is no conversation.
     let scene = scene()
         .replied(AuthorRole::Machine, "Coverage: 80 %")

@@ -1040,7 +1040,8 @@ async fn a_thread_in_which_people_talk_is_left_to_them() {
     let run = scene.run_judged(&[], says("bad one", "fixed")).await;
     assert_eq!(run.surviving(), ["warning Bad: bad two."]);
     let left = [
-        "src/a.py:5 (outdated) open | review-bot: bad one | bob: Alice, is there more of this?",
+        "src/a.py:5 (outdated) open | review-bot: bad one | bob: Alice, is there more of this? | review-bot: The caller passes it \
+         on.",
         OPEN_TWO,
     ];
     assert_eq!(scene.threads(), left);
@@ -1344,6 +1345,37 @@ async fn an_answer_that_could_not_be_posted_is_given_by_the_next_review() {
     assert!(scene.run_judged(&[], aside).await.judged, "nobody has answered yet");
     assert_eq!(scene.notes().len(), 2);
     assert!(!scene.run_judged(&[], aside).await.judged);
+}
+
+#[tokio::test]
+async fn words_in_a_thread_are_read_once_unless_the_answer_could_not_be_posted() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad two", scene.bob, "Will do in a follow-up.");
+    let silent = |earlier: &[ExistingFinding]| {
+        let mut words = says("bad two", "not_fixed")(earlier);
+        words["earlier"][0]["answer"] = Value::Null;
+        words
+    };
+    assert!(scene.run_judged(&[], silent).await.judged);
+    for _ in 0..2 {
+        assert!(!scene.run_judged(&[], silent).await.judged, "a judge has read it");
+    }
+    scene.reply("bad two", scene.bob, "The list is never empty.");
+    scene.gitlab.inject(Fault::once(
+        "POST",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}/notes",
+        FaultKind::InsufficientScope,
+    ));
+    let answers = || says("bad two", "not_fixed");
+    assert!(scene.run_judged(&[], answers()).await.judged);
+    assert!(scene.run_judged(&[], answers()).await.judged, "nobody has answered yet");
+    let thread = scene.threads().pop().expect("a thread");
+    assert!(
+        thread.ends_with(" | bob: The list is never empty. | review-bot: The caller passes it on."),
+        "{thread}"
+    );
+    assert!(!scene.run_judged(&[], answers()).await.judged);
 }
 
 const GUARD: &str = "src/guard.py";

@@ -236,6 +236,13 @@ pub(super) fn change(
             },
             None => ThreadChange::Keep,
         },
+        // It is answered, and people resolve it. A thread that was resolved meanwhile needs no answer.
+        Outcome::FixedInTalk if matches!(finding.state, ThreadState::Open | ThreadState::Unknown) => {
+            match answer.zip(unanswered(finding)) {
+                Some((text, _)) => ThreadChange::Answer { text, resolve: false },
+                None => ThreadChange::Keep,
+            }
+        }
         Outcome::FixedInTalk | Outcome::Settled | Outcome::Closed => ThreadChange::Keep,
     }
 }
