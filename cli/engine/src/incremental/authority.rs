@@ -146,18 +146,21 @@ pub(super) struct Argument {
     pub(super) role: AuthorRole,
     /// Whether it would settle the finding, if its author might.
     pub(super) is_without_right: bool,
-    /// Whether it would settle the finding, if it said nothing else.
-    pub(super) is_mixed: bool,
+    /// Whether it may be meant to settle the finding: the answer says how to do that.
+    pub(super) comes_close: bool,
 }
 
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
     let last = replies.iter().rfind(|reply| reply.role.is_member())?;
     let intent = meaning(finding, last);
     let settles = settles(intent);
+    // What is serious is not withdrawn on a word, so that a dispute about it has to end in a decision.
+    let disputes = intent == ReplyIntent::Disagrees && finding.record.is_serious();
+    let comes_close = intent == ReplyIntent::Mixed || disputes;
     let has_right = last.role == AuthorRole::Member || finding.author_may_settle;
     (!settles || !has_right || last.edited).then_some(Argument {
         role: last.role,
         is_without_right: settles && !has_right,
-        is_mixed: intent == ReplyIntent::Mixed && has_right,
+        comes_close: comes_close && has_right,
     })
 }

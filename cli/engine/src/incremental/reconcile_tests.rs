@@ -332,7 +332,10 @@ fn a_decision_beside_other_words_is_an_argument_and_the_thread_says_how_to_decid
         panic!("the judge's answer is posted");
     };
     assert!(text.starts_with("Because of line 3.\n\n"), "{text}");
-    assert!(text.contains("answer with one of them and nothing else"), "{text}");
+    assert!(
+        text.contains("answer with `won't fix` or `acknowledged` and nothing else"),
+        "{text}"
+    );
     assert!(!resolve);
 }
 
@@ -1062,4 +1065,26 @@ fn why_a_finding_is_not_the_earlier_one_that_the_judge_takes_it_for_is_said() {
             format!("the judge disagrees: The same. (It would merge it away. That does not count: {fault}.)")
         );
     }
+}
+
+#[test]
+fn who_disputes_what_is_serious_reads_how_to_decide() {
+    for text in [
+        "False positive.",
+        "I disagree.",
+        "We accept this risk.",
+        "This is intended.",
+    ] {
+        let said = severe(|_| {})
+            .replied(AuthorRole::Member, text)
+            .word(EarlierStatus::NotFixed);
+        let ThreadChange::Answer { text: answer, .. } = change_of(&said.reconcile()) else {
+            panic!("{text}: it is answered")
+        };
+        assert!(answer.ends_with(texts::HOW_TO_DECIDE), "{text}: {answer}");
+    }
+    let asked = severe(|_| {})
+        .replied(AuthorRole::Member, "Is this intended?")
+        .word(EarlierStatus::NotFixed);
+    assert!(matches!(change_of(&asked.reconcile()), ThreadChange::Answer { text, .. } if text == "Because of line 3."));
 }

@@ -152,8 +152,8 @@ pub(super) fn not_the_authors(record: &FindingRecord) -> String {
 }
 
 /// Advice to a member whose words come close to a decision.
-pub(super) const NOT_ALONE: &str = "Your answer says more than `won't fix` or `acknowledged`, so it was read as an argument and \
-    settles nothing by itself. To settle this, answer with one of them and nothing else, or resolve this thread.";
+pub(super) const HOW_TO_DECIDE: &str = "Your answer was read as an argument, and settles nothing by itself. To settle this, answer \
+    with `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
 /// Note of the review on an author who tries to settle what is not theirs.
 pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {

@@ -602,6 +602,8 @@ fn commit(path: &Path, message: &str) {
 const BOTH: [Found<'static>; 2] = [(A, "bad one", CRITICAL), (B, "bad two", WARNING)];
 const OPEN_ONE: &str = "src/a.py:5 open | review-bot: bad one";
 const OPEN_TWO: &str = "src/b.py:15 open | review-bot: bad two";
+const HOW_TO_DECIDE: &str = "\n\nYour answer was read as an argument, and settles nothing by itself. To settle this, answer with \
+    `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
 #[tokio::test]
 async fn a_second_run_that_finds_the_same_writes_nothing() {
@@ -978,8 +980,10 @@ async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
     let run = scene.run_judged(&[], words).await;
     assert_eq!((run.reviewed.len(), run.judged), (0, true), "only the judge is asked");
     assert_eq!(run.surviving(), ["critical Bad: bad one."]);
+    let disputed = "src/a.py:5 open | review-bot: bad one | bob: I disagree, nobody calls it.";
+    let answered = format!("{disputed} | review-bot: The caller passes it on.{HOW_TO_DECIDE}");
     let after = [
-        "src/a.py:5 open | review-bot: bad one | bob: I disagree, nobody calls it. | review-bot: The caller passes it on.",
+        answered.as_str(),
         "src/b.py:15 resolved by review-bot | review-bot: bad two | bob: I disagree, it is a constant. | review-bot: The \
          caller passes it on.",
     ];
@@ -996,7 +1000,7 @@ async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
         .await;
     assert_eq!(run.surviving(), ["critical Bad: bad one."]);
     let first = format!(
-        "{} | bob: I disagree all the same. | review-bot: The caller passes it on.",
+        "{} | bob: I disagree all the same. | review-bot: The caller passes it on.{HOW_TO_DECIDE}",
         after[0]
     );
     assert_eq!(scene.threads(), [first.as_str(), after[1]]);
@@ -1210,13 +1214,8 @@ async fn an_answer_that_gitlab_stores_and_denies_is_not_said_twice() {
     let run = scene.run_judged(&[], says("bad one", "not_fixed")).await;
     assert_eq!(scene.gitlab.remaining_faults(), 0);
     assert_eq!(run.warnings, [""; 0]);
-    assert_eq!(
-        scene.threads(),
-        [
-            "src/a.py:5 open | review-bot: bad one | bob: I disagree. | review-bot: The caller passes it on.",
-            OPEN_TWO
-        ]
-    );
+    let answered = format!("{OPEN_ONE} | bob: I disagree. | review-bot: The caller passes it on.{HOW_TO_DECIDE}");
+    assert_eq!(scene.threads(), [answered.as_str(), OPEN_TWO]);
 }
 
 #[tokio::test]

@@ -227,8 +227,8 @@ pub(super) fn change(
         }
         Outcome::Stands => match answer.zip(unanswered(finding)) {
             Some((text, argument)) => ThreadChange::Answer {
-                text: if argument.is_mixed {
-                    format!("{text}\n\n{}", texts::NOT_ALONE)
+                text: if argument.comes_close {
+                    format!("{text}\n\n{}", texts::HOW_TO_DECIDE)
                 } else {
                     text
                 },
