@@ -1088,3 +1088,22 @@ fn who_disputes_what_is_serious_reads_how_to_decide() {
         .word(EarlierStatus::NotFixed);
     assert!(matches!(change_of(&asked.reconcile()), ThreadChange::Answer { text, .. } if text == "Because of line 3."));
 }
+
+#[test]
+fn what_the_judge_may_not_do_is_not_said_as_if_it_were_done() {
+    for (status, view) in [
+        (EarlierStatus::Withdrawn, "would withdraw this"),
+        (EarlierStatus::Fixed, "takes this to be fixed"),
+    ] {
+        let argued = severe(|finding| finding.anchor = AnchorState::ChangedBeside)
+            .replied(AuthorRole::Member, "It is checked before.")
+            .word(status);
+        let ThreadChange::Answer { text, resolve: false } = change_of(&argued.reconcile()) else {
+            panic!("it is answered")
+        };
+        assert!(
+            text.starts_with(&format!("The coordinator {view}. That does not count: ")),
+            "{text}"
+        );
+    }
+}

@@ -43,6 +43,17 @@ pub(super) fn not_fixed_elsewhere(fault: Option<String>) -> String {
     )
 }
 
+/// The answer where the coordinator would withdraw a serious finding, or takes it to be fixed, and quotes no code that counts.
+pub(super) fn not_by_a_word(is_taken_for_fixed: bool, fault: &str) -> String {
+    let view = if is_taken_for_fixed {
+        "takes this to be fixed"
+    } else {
+        "would withdraw this"
+    };
+    let fault = fault.trim_end_matches('.');
+    format!("The coordinator {view}. That does not count: {fault}. It stands.")
+}
+
 /// What is said in a settled thread whose problem has become worse.
 pub(super) fn worse(before: Severity, now: Severity, head_sha: &str) -> String {
     let now = if now == before {

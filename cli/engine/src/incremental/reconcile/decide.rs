@@ -172,11 +172,10 @@ pub(super) fn change(
         return ThreadChange::Keep;
     }
     let word = words.on(&finding.id);
-    let answer = word.and_then(|word| match (word.status, outcome) {
+    let answer = word.and_then(|word| match (word.status, outcome, word.refutation_fault(finding)) {
         // What the judge may not do is not said as if it were done.
-        (EarlierStatus::FixedElsewhere, Outcome::Stands) => {
-            Some(texts::not_fixed_elsewhere(word.refutation_fault(finding)))
-        }
+        (EarlierStatus::FixedElsewhere, Outcome::Stands, fault) => Some(texts::not_fixed_elsewhere(fault)),
+        (status, Outcome::Stands, Some(fault)) => Some(texts::not_by_a_word(status == EarlierStatus::Fixed, &fault)),
         _ => word.answer.clone(),
     });
     let resolve = |why: &str| ThreadChange::Resolve { why: why.to_owned() };
