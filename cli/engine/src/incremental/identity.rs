@@ -105,7 +105,11 @@ fn is_same_claim(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let rule = entry.finding.rule.as_ref();
     let breaks_another = rule.is_some_and(|rule| own_rule != Some(&rule.id));
     let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
-    !steers && !breaks_another && stands && is_at(finding, entry) && claims_agree(&record.claim, &entry.finding.claim)
+    // The same code may stand in the wider quote once more, where no person has accepted it.
+    let code = finding.code.trim();
+    let holds_it_twice = !code.is_empty() && entry.finding.evidence.matches(code).count() > 1;
+    let is_about_it = stands && is_at(finding, entry) && !holds_it_twice;
+    is_about_it && !steers && !breaks_another && claims_agree(&record.claim, &entry.finding.claim)
 }
 
 fn is_at(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {

@@ -1010,7 +1010,7 @@ fn the_same_claim_about_the_same_lines_is_the_same_finding_whatever_its_category
 
 #[test]
 fn an_accepted_finding_hides_nothing_that_says_more_than_it() {
-    let hides: [fn(&mut Scene); 6] = [
+    let more: [fn(&mut Scene); 7] = [
         |scene| scene.judged[0].finding.claim = OTHER.to_owned(),
         |scene| scene.judged[0].finding.category = conclave_shared::finding::Finding::PROMPT_INJECTION.to_owned(),
         |scene| {
@@ -1022,9 +1022,13 @@ fn an_accepted_finding_hides_nothing_that_says_more_than_it() {
         },
         |scene| scene.judged[0].finding.end_line = None,
         |scene| scene.earlier[0].anchor = AnchorState::Changed,
+        |scene| {
+            scene.earlier[0].code = "c".to_owned();
+            scene.judged[0].finding.evidence = "c\nb\nc".to_owned();
+        },
         |scene| scene.earlier[0].record.severity = Severity::Warning,
     ];
-    for (at, change) in hides.iter().enumerate() {
+    for (at, change) in more.iter().enumerate() {
         let mut scene = wider(ThreadState::ResolvedByPerson, "missing-value", SAID);
         change(&mut scene);
         let settled = scene.reconcile();
