@@ -34,6 +34,7 @@ mod unproven;
 
 pub use anchors::{AnchorPlace, Lines};
 pub use assess::{Texts, WhoseWords, assess, has_open, needs_judge, wanted};
+pub(crate) use authority::heard_words;
 pub(crate) use carried::carried;
 pub use carry_over::{Done, MAX_CARRY_OVER_BYTES, remember};
 pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_to_schema, take_earlier_verdicts};

@@ -12,6 +12,7 @@ mod rubric;
 pub(crate) mod test_support;
 
 pub use account::{RemovedFindings, describe_removed, holds, no_judge, removed_by_judge};
+pub(crate) use apply::not_repeated;
 pub use apply::{Grounds, apply};
 pub use decisions::{Action, Decision, Submission, SubmissionFault, submission_schema};
 pub(crate) use decisions::{refuted_by_schema, some_of};

@@ -213,6 +213,7 @@ async fn existing_findings(
             code: String::new(),
             before: Before::Posted,
             stood: false,
+            heard: None,
             refuting: RefutingCode::None,
             raised: false,
             rule: RuleSince::AsItWas,

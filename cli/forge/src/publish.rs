@@ -25,7 +25,7 @@ use conclave_engine::{
     diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome},
     publish::{Conversation, Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
-    review::{HoldCause, JudgedFinding, Meanwhile, Review, ReviewState},
+    review::{HoldCause, JudgedFinding, Meanwhile, Review, ReviewState, ThreadAction, ThreadChange},
 };
 
 #[async_trait]
@@ -239,9 +239,14 @@ impl Posting<'_> {
             review.carry_over.heard = self.change.carry_over.heard;
         }
         review.carry_over.posted(self.beside.shown.keys());
+        let is_left = |action: &&ThreadAction| !self.changed.threads.contains(&action.thread);
+        let is_due = |action: &&ThreadAction| action.change != ThreadChange::Keep && is_left(action);
+        let unsaid = review.threads.iter().filter(is_due);
+        let unsaid = unsaid.map(|action| &action.fingerprint);
+        review.carry_over.left_unsaid(unsaid);
         // A thread that was to be resolved and is not must not look as if a person had opened it again.
         let resolving = review.threads.iter().filter(|action| action.change.resolves());
-        let left = resolving.filter(|action| !self.changed.threads.contains(&action.thread));
+        let left = resolving.filter(is_left);
         let left = left.map(|action| (&action.fingerprint, action.change.is_for_a_fix()));
         review.carry_over.left_open(left);
         review

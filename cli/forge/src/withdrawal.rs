@@ -38,9 +38,9 @@ impl Publisher {
         }
         self.api.withdraw_approval().await?;
         let earlier = change.state().and_then(|state| state.head);
-        let of = earlier.map_or_else(String::new, |head| format!(" of {}", short(&head)));
+        let of = earlier.map_or_else(String::new, |head| format!(" of `{}`", short(&head)));
         self.remember_taken_back(format!(
-            "The bot took its earlier approval{of} back: it was not for {} and the merge into {}.",
+            "The bot took its earlier approval{of} back: it was not for `{}` and the merge into {}.",
             short(&change.version.head),
             change.target.branch
         ));

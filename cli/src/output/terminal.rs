@@ -99,7 +99,7 @@ fn approval_hold(hold: &ApprovalHold) -> String {
 fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
     let refutation = entry.refuted_by_code()?;
     let title = match entry.refuted_by_this_change() {
-        Some(_) => "REFUTED BY THIS CHANGE ITSELF".yellow().bold(),
+        Some(_) => "REFUTED OR FIXED BY THIS CHANGE ITSELF".yellow().bold(),
         None => "REFUTED BY CODE THAT STOOD BEFORE".dimmed(),
     };
     let code = |text: &str| {
@@ -111,7 +111,7 @@ fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
     let finding = &entry.finding;
     let claim = format!("{}:{} {}", finding.file, finding.line, finding.claim);
     let reason = entry.reason.as_deref().unwrap_or_default();
-    let answer = format!("refuted by {}: {reason}", refutation.place());
+    let answer = format!("against it the judge quotes {}: {reason}", refutation.place());
     Some(format!(
         "{}\n{}\n{}\n{}\n{}",
         title,

@@ -237,13 +237,13 @@ async fn code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person()
     assert_eq!(seen.holds(), ["refuted_by_this_change"]);
     let (_, compared) = seen
         .note
-        .split_once("### Refuted by this change itself")
+        .split_once("### Refuted or fixed by this change itself")
         .expect("side by side");
     for part in [CRITICAL.claim, QUERY, NEW_GUARD] {
         assert!(compared.contains(part), "{part} is missing in {compared}");
     }
     assert!(
-        seen.outcome.stdout.contains("REFUTED BY THIS CHANGE ITSELF"),
+        seen.outcome.stdout.contains("REFUTED OR FIXED BY THIS CHANGE ITSELF"),
         "{}",
         seen.outcome.stdout
     );

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Lines,
-    authority::{author_may_settle, is_settled_by_person, is_settled_by_word, unanswered},
+    authority::{author_may_settle, is_heard, is_settled_by_person, is_settled_by_word, unanswered},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
@@ -103,6 +103,7 @@ pub fn assess(
             finding.record.production_risk |= entry.production_risk;
             raise(finding, &exposed);
             finding.raised = at_first != (finding.record.severity, finding.record.production_risk);
+            finding.heard.clone_from(&entry.heard);
             finding.stood = matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened);
             finding.before = match (entry.before, finding.state) {
                 // Whoever opened it again did not do so by an answer, or we would see it.
@@ -248,6 +249,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         code: String::new(),
         before,
         stood: false,
+        heard: None,
         refuting: RefutingCode::None,
         raised: false,
         rule: RuleSince::AsItWas,
@@ -256,11 +258,13 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
     }
 }
 
-/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks.
+/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks and no
+/// coordinator has read that.
 pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
     existing.iter().any(|finding| {
         let may_be_fixed = finding.anchor.is_changed() && finding.before != Before::Fixed;
-        is_live(finding) && (may_be_fixed || (unanswered(finding).is_some() && !is_settled_by_word(finding)))
+        let says_more = || unanswered(finding).is_some() && !is_settled_by_word(finding) && !is_heard(finding);
+        is_live(finding) && (may_be_fixed || says_more())
     })
 }
 

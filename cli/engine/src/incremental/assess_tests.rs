@@ -2,7 +2,10 @@ use conclave_shared::{engineering_rule::OnBreach, finding::RuleCitation, severit
 
 use super::*;
 use crate::{
-    incremental::test_support::{FILE, TEXT, existing, said},
+    incremental::{
+        heard_words,
+        test_support::{FILE, TEXT, existing, said},
+    },
     repo_config::AuthorSettles,
     review::{Anchor, AuthorRole, Remembered},
     rules::RuleInForce,
@@ -122,6 +125,7 @@ fn remembered(letter: &str, before: Before, whole: bool) -> Remembered {
         production_risk: true,
         before,
         record: whole.then_some(record),
+        heard: None,
     }
 }
 
@@ -402,4 +406,33 @@ fn a_standing_breach_is_held_to_its_rule_as_it_is_now() {
         (Severity::Critical, Some(OnBreach::Block)),
         "never milder"
     );
+}
+
+#[test]
+fn words_that_a_judge_has_read_are_no_reason_to_ask_one_again_until_there_are_others() {
+    let mut finding = ExistingFinding {
+        anchor: AnchorState::Unchanged,
+        replies: vec![said(AuthorRole::Author, "Will do in a follow-up.")],
+        ..existing("E1", "e")
+    };
+    assert!(needs_judge(std::slice::from_ref(&finding)));
+    let unread = std::slice::from_ref(&finding);
+    assert_eq!(heard_words(unread, false), []);
+    let (fingerprint, mark) = heard_words(unread, true).pop().expect("a mark");
+    assert_eq!(fingerprint, finding.record.fingerprint);
+    finding.heard = Some(mark.clone());
+    assert!(!needs_judge(std::slice::from_ref(&finding)));
+    let read = std::slice::from_ref(&finding);
+    assert_eq!(
+        heard_words(read, false),
+        [(fingerprint, mark)],
+        "it stays so without a judge"
+    );
+    let mut edited = finding.clone();
+    edited.replies[0] = said(AuthorRole::Author, "It is checked before.");
+    assert!(needs_judge(&[edited]));
+    finding.replies.push(said(AuthorRole::Outsider, "Me too."));
+    assert!(!needs_judge(std::slice::from_ref(&finding)));
+    finding.replies.push(said(AuthorRole::Member, "Or now?"));
+    assert!(needs_judge(&[finding]));
 }

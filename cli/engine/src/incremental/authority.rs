@@ -3,7 +3,8 @@
 //! A member with at least the role Developer settles what they like. The author of the merge request, and everybody who
 //! committed to it, is such a member only up to a severity that the target branch names; their other words are arguments.
 
-use conclave_shared::severity::Severity;
+use conclave_shared::{finding::Fingerprint, severity::Severity};
+use sha2::{Digest, Sha256};
 
 use super::{ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
 use crate::{
@@ -116,24 +117,50 @@ pub(super) fn argument(finding: &ExistingFinding) -> Option<Argument> {
     argument_in(finding, to_this_severity(finding))
 }
 
+/// A mark of all that members have said about a finding; none where they have said nothing.
+fn mark_of_words(finding: &ExistingFinding) -> Option<String> {
+    let said = finding.replies.iter().filter(|reply| reply.role.is_member());
+    let said: Vec<String> = said
+        .flat_map(|reply| [reply.author.sanitized(), reply.body.sanitized()])
+        .collect();
+    let hash = Sha256::digest(said.join("\0"));
+    (!said.is_empty()).then(|| hex::encode(&hash[..8]))
+}
+
+/// Returns whether a judge has read all that members have said about the finding.
+pub(super) fn is_heard(finding: &ExistingFinding) -> bool {
+    finding.heard.is_some() && finding.heard == mark_of_words(finding)
+}
+
+/// The marks of members' words that a judge has read: in this review, or before it where they are the same.
+pub(crate) fn heard_words(earlier: &[ExistingFinding], by_this_review: bool) -> Vec<(Fingerprint, String)> {
+    let heard = earlier.iter().filter(|finding| by_this_review || is_heard(finding));
+    heard
+        .filter_map(|finding| Some((finding.record.fingerprint.clone(), mark_of_words(finding)?)))
+        .collect()
+}
+
 /// What a member says about a finding without settling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Argument {
     pub(super) role: AuthorRole,
     /// Whether it would settle the finding, if its author might.
     pub(super) is_without_right: bool,
-    /// Whether it would settle the finding, if it said nothing else.
-    pub(super) is_mixed: bool,
+    /// Whether it may be meant to settle the finding: the answer says how to do that.
+    pub(super) comes_close: bool,
 }
 
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
     let last = replies.iter().rfind(|reply| reply.role.is_member())?;
     let intent = meaning(finding, last);
     let settles = settles(intent);
+    // What is serious is not withdrawn on a word, so that a dispute about it has to end in a decision.
+    let disputes = intent == ReplyIntent::Disagrees && finding.record.is_serious();
+    let comes_close = intent == ReplyIntent::Mixed || disputes;
     let has_right = last.role == AuthorRole::Member || finding.author_may_settle;
     (!settles || !has_right || last.edited).then_some(Argument {
         role: last.role,
         is_without_right: settles && !has_right,
-        is_mixed: intent == ReplyIntent::Mixed && has_right,
+        comes_close: comes_close && has_right,
     })
 }

@@ -51,6 +51,8 @@ pub struct Done<'a> {
     pub objects: Objects,
     /// The newest comment that a judge has read, in this review or before it.
     pub heard: u64,
+    /// The marks of members' words in threads that a judge has read, by their findings.
+    pub heard_words: Vec<(Fingerprint, String)>,
 }
 
 /// What the next review has to know. Patches count as reviewed only if nothing is missing from the review: one with a gap, one
@@ -73,6 +75,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
                     None => Before::Stood,
                 },
                 record: Some(record),
+                heard: None,
             }
         })
         .collect();
@@ -86,6 +89,11 @@ pub fn remember(done: Done<'_>) -> CarryOver {
     for (fingerprint, before) in done.unseen {
         if let Some(known) = findings.iter_mut().find(|known| known.fingerprint == fingerprint) {
             known.before = before;
+        }
+    }
+    for (fingerprint, mark) in done.heard_words {
+        if let Some(known) = findings.iter_mut().find(|known| known.fingerprint == fingerprint) {
+            known.heard = Some(mark);
         }
     }
     let mut refuted = RefutedFinding::all_of(done.findings, done.head_sha);

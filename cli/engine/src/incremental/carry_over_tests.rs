@@ -77,6 +77,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         identities: Identities::new(),
         objects: Objects::new(),
         heard: 0,
+        heard_words: Vec::new(),
     }
 }
 
@@ -154,6 +155,7 @@ fn what_a_person_opened_again_stays_that_persons() {
         production_risk: false,
         before,
         record: None,
+        heard: None,
     };
     let carry_over = remember(Done {
         settled: vec![settled("a", Before::Reopened), settled("b", Before::Resolved)],
@@ -203,6 +205,7 @@ fn it_stays_within_its_size_and_findings_go_last() {
             production_risk: false,
             before,
             record: None,
+            heard: None,
         });
     }
     let size = serde_json::to_string(&mixed).expect("JSON").len();
@@ -244,6 +247,7 @@ fn a_thread_that_was_left_open_is_not_remembered_as_resolved() {
         production_risk: true,
         before,
         record: None,
+        heard: None,
     };
     let mut carry_over = CarryOver {
         findings: vec![

@@ -16,13 +16,15 @@ use crate::{
 
 /// Gives each new finding the fingerprint of the earlier one at its place, or one that no other place has.
 ///
-/// Findings that stand choose first. Of several earlier ones at a place, the one with nearly the same claim is meant; one
-/// that is left takes any claim, for models word each report anew.
+/// Findings that stand choose first, and of those the ones whose claim an earlier one has made. Of several earlier ones at a
+/// place, the one with nearly the same claim is meant; one that is left takes any claim of its kind and code, for models word
+/// each report anew.
 pub(super) fn identify(judged: &mut [JudgedFinding], earlier: &[ExistingFinding]) {
     let bases: Vec<Fingerprint> = judged.iter().map(|entry| entry.finding.fingerprint.clone()).collect();
     let variants = earlier.len() + judged.len() + 1;
     let mut order: Vec<usize> = (0..judged.len()).collect();
-    order.sort_by_key(|&at| !judged[at].stands());
+    let is_said_before = |at: usize| earlier.iter().any(|finding| is_same_claim(finding, &judged[at]));
+    order.sort_by_cached_key(|&at| (!judged[at].stands(), !is_said_before(at)));
     let mut taken_by: Vec<Option<usize>> = vec![None; earlier.len()];
     let mut done: Vec<usize> = Vec::new();
     for at in order {
@@ -54,16 +56,20 @@ pub(super) fn identify(judged: &mut [JudgedFinding], earlier: &[ExistingFinding]
     }
 }
 
-/// The earlier findings of the same kind and code at this place. Those whose place is known come before those whose place
-/// is not.
+/// The earlier findings of the same kind and code at this place, and those that say the same about its lines. Those whose place
+/// is known come before those whose place is not.
 fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier: &[ExistingFinding]) -> Vec<usize> {
     let family: HashSet<Fingerprint> = (1..=variants).map(|number| base.variant(number)).collect();
     let mut here = Vec::new();
+    let mut alike = Vec::new();
     let mut somewhere = Vec::new();
     for (at, finding) in earlier.iter().enumerate() {
         let is_of_family = family.contains(&finding.record.fingerprint);
         match finding.anchor {
-            _ if !is_of_family && !is_same_code(finding, entry) => {}
+            // Whatever kind of problem a reviewer calls it this time, and however much of the code around it is quoted.
+            _ if !is_of_family && !is_same_code(finding, entry) => {
+                alike.extend(is_same_claim(finding, entry).then_some(at));
+            }
             // A merge request gets one of them, whatever line it names.
             _ if *base == poor_instructions() => here.push(at),
             AnchorState::Unchanged | AnchorState::ChangedBeside if is_at(finding, entry) => here.push(at),
@@ -72,6 +78,7 @@ fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier:
             AnchorState::Unknown | AnchorState::Changed => somewhere.push(at),
         }
     }
+    here.extend(alike);
     here.extend(somewhere);
     here
 }
@@ -87,6 +94,22 @@ pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> 
         return false;
     };
     is_same_kind(finding, entry) && before.is_same_code(now)
+}
+
+/// Returns whether a new finding says the same as an earlier one about lines of it that stand. Words that steer the review are
+/// nothing that another kind of problem can stand for, and a breach is one of its own rule.
+fn is_same_claim(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let record = &finding.record;
+    let steers = record.is_prompt_injection() || entry.finding.is_prompt_injection();
+    let own_rule = record.rule.as_ref().map(|rule| &rule.id);
+    let rule = entry.finding.rule.as_ref();
+    let breaks_another = rule.is_some_and(|rule| own_rule != Some(&rule.id));
+    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
+    // The same code may stand in the wider quote once more, where no person has accepted it.
+    let code = finding.code.trim();
+    let holds_it_twice = !code.is_empty() && entry.finding.evidence.matches(code).count() > 1;
+    let is_about_it = stands && is_at(finding, entry) && !holds_it_twice;
+    is_about_it && !steers && !breaks_another && claims_agree(&record.claim, &entry.finding.claim)
 }
 
 fn is_at(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {

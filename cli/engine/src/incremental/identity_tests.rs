@@ -99,3 +99,13 @@ fn poor_instructions_are_one_matter_whatever_line_a_later_review_names() {
         assert_eq!(judged[0].finding.fingerprint, poor_instructions(), "{anchor:?}");
     }
 }
+
+#[test]
+fn who_says_the_same_takes_the_identity_before_who_says_something_else() {
+    let earlier = [known("E1", 5, SQL)];
+    let mut judged = [at("F1", 5, OTHER), at("F2", 5, REWORDED)];
+    identify(&mut judged, &earlier);
+    let own = earlier[0].record.fingerprint.as_str();
+    assert_eq!(identities(&judged)[1], own);
+    assert_ne!(identities(&judged)[0], own, "another problem of that line");
+}

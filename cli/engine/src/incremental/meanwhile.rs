@@ -107,6 +107,7 @@ impl Review {
                 Before::Stood
             },
             record: Some(record.clone()),
+            heard: None,
         });
         // In the order that every review keeps them in.
         self.carry_over

@@ -12,7 +12,7 @@ use conclave_shared::{
 use self::{
     accepted::accepted,
     decide::{Outcome, Seen, change, decide, is_unseen, lacks_right},
-    surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
+    surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, note_unmerged, refuted, repeats, stand},
 };
 use super::{
     EarlierVerdicts, ReplyIntent,
@@ -139,6 +139,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
             }
         }
     }
+    note_unmerged(&mut judged, earlier, words);
     settled.notes.extend(count.notes());
     // What stands comes first; within a severity the judge's order holds.
     settled
@@ -198,6 +199,7 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
             claim: finding.record.claim.chars().take(MAX_CLAIM).collect(),
             ..finding.record.clone()
         }),
+        heard: None,
     });
 }
 

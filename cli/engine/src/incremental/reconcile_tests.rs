@@ -150,12 +150,25 @@ fn what_we_resolved_and_cannot_see_counts_and_stays_remembered_as_resolved() {
 
 #[test]
 fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
-    for role in [AuthorRole::Member, AuthorRole::Outsider] {
+    let answer = ThreadChange::Answer {
+        text: "Because of line 3.".into(),
+        resolve: false,
+    };
+    for (role, change) in [(AuthorRole::Member, answer), (AuthorRole::Outsider, ThreadChange::Keep)] {
         let scene = scene()
             .replied(role, "Have a look at b.py, too.")
             .word(EarlierStatus::Fixed);
-        gone(&scene, &ThreadChange::Keep, Some(Before::Fixed));
+        gone(&scene, &change, Some(Before::Fixed));
+        // It was answered, or its author has resolved it.
+        let answered = scene.replied(AuthorRole::Us, "Because of line 3.");
+        gone(&answered, &ThreadChange::Keep, Some(Before::Fixed));
     }
+    let mut resolved = scene()
+        .replied(AuthorRole::Author, "Done.")
+        .state(ThreadState::ResolvedByAuthor)
+        .word(EarlierStatus::Fixed);
+    resolved.earlier[0].author_may_settle = false;
+    gone(&resolved, &ThreadChange::Keep, Some(Before::Fixed));
     // A program's chatter is no conversation.
     let scene = scene()
         .replied(AuthorRole::Machine, "Coverage: 80 %")
@@ -319,7 +332,10 @@ fn a_decision_beside_other_words_is_an_argument_and_the_thread_says_how_to_decid
         panic!("the judge's answer is posted");
     };
     assert!(text.starts_with("Because of line 3.\n\n"), "{text}");
-    assert!(text.contains("answer with one of them and nothing else"), "{text}");
+    assert!(
+        text.contains("answer with `won't fix` or `acknowledged` and nothing else"),
+        "{text}"
+    );
     assert!(!resolve);
 }
 
@@ -954,4 +970,144 @@ fn what_was_settled_is_told_by_the_review_that_notices_it_and_by_no_other() {
         .replied(AuthorRole::Member, "Thanks!");
     in_talk.earlier[0].before = Before::Fixed;
     assert_eq!(told(&in_talk), None, "the last review has told it");
+}
+
+const SAID: &str = "The average of an empty list divides by zero.";
+const OTHER: &str = "Prices are rounded before they are added up.";
+
+/// A critical in lines 2 and 3, while an earlier one in line 3 stands, whose code is there.
+fn wider(state: ThreadState, category: &str, claim: &str) -> Scene {
+    let scene = severe(|finding| {
+        finding.anchor = AnchorState::ChangedBeside;
+        finding.record.claim = SAID.to_owned();
+    });
+    let mut scene = scene.state(state).judged(Severity::Critical, "c");
+    let entry = &mut scene.judged[0];
+    entry.anchor = None;
+    let finding = &mut entry.finding;
+    finding.claim = claim.to_owned();
+    finding.category = category.to_owned();
+    finding.line = 2;
+    finding.end_line = Some(3);
+    finding.fingerprint = conclave_shared::finding::fingerprint("src/a.py", category, "b c");
+    scene
+}
+
+#[test]
+fn the_same_claim_about_the_same_lines_is_the_same_finding_whatever_its_category_and_quote() {
+    let resolved = ThreadState::ResolvedByPerson;
+    for category in ["sql-injection", "missing-value"] {
+        let open = wider(ThreadState::Open, category, SAID).reconcile();
+        assert_eq!(surviving(&open), [("F1".to_owned(), Severity::Critical, true)]);
+        let settled = wider(resolved, category, SAID).reconcile();
+        assert_eq!((surviving(&settled), settled.accepted.len()), (vec![], 1), "{category}");
+        // The judge's word for it changes nothing.
+        let mut said = wider(resolved, category, SAID);
+        said.words.repeats = vec![("F1".into(), "E1".into())];
+        assert_eq!(surviving(&said.reconcile()), [], "{category}");
+    }
+}
+
+#[test]
+fn an_accepted_finding_hides_nothing_that_says_more_than_it() {
+    let more: [fn(&mut Scene); 7] = [
+        |scene| scene.judged[0].finding.claim = OTHER.to_owned(),
+        |scene| scene.judged[0].finding.category = conclave_shared::finding::Finding::PROMPT_INJECTION.to_owned(),
+        |scene| {
+            scene.judged[0].finding.rule = Some(conclave_shared::finding::RuleCitation {
+                id: "SEC-001".to_owned(),
+                link: String::new(),
+                on_breach: None,
+            });
+        },
+        |scene| scene.judged[0].finding.end_line = None,
+        |scene| scene.earlier[0].anchor = AnchorState::Changed,
+        |scene| {
+            scene.earlier[0].code = "c".to_owned();
+            scene.judged[0].finding.evidence = "c\nb\nc".to_owned();
+        },
+        |scene| scene.earlier[0].record.severity = Severity::Warning,
+    ];
+    for (at, change) in more.iter().enumerate() {
+        let mut scene = wider(ThreadState::ResolvedByPerson, "missing-value", SAID);
+        change(&mut scene);
+        let settled = scene.reconcile();
+        let [(id, severity, _)] = &surviving(&settled)[..] else {
+            panic!("case {at}: {:?}", settled.findings)
+        };
+        assert_eq!((id.as_str(), *severity), ("F1", Severity::Critical), "case {at}");
+    }
+}
+
+#[test]
+fn why_a_finding_is_not_the_earlier_one_that_the_judge_takes_it_for_is_said() {
+    for (state, category, fault) in [
+        (
+            ThreadState::Open,
+            "missing-value",
+            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+        ),
+        (
+            ThreadState::ResolvedByPerson,
+            "missing-value",
+            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+        ),
+        (
+            ThreadState::ResolvedByPerson,
+            "sql-injection",
+            "people have settled the finding on `src/a.py:3`, and no code shows that this is the same one",
+        ),
+    ] {
+        let mut scene = wider(state, category, OTHER);
+        scene.judged[0].reason = Some("The same.".to_owned());
+        scene.words.repeats = vec![("F1".into(), "E1".into())];
+        let settled = scene.reconcile();
+        let mut standing = settled.findings.iter().filter(|entry| entry.stands());
+        let entry = standing.find(|entry| entry.finding.id == "F1").expect("it stands");
+        assert_eq!(
+            entry.overruled.as_ref().expect("noted").describe(),
+            format!("the judge disagrees: The same. (It would merge it away. That does not count: {fault}.)")
+        );
+    }
+}
+
+#[test]
+fn who_disputes_what_is_serious_reads_how_to_decide() {
+    for text in [
+        "False positive.",
+        "I disagree.",
+        "We accept this risk.",
+        "This is intended.",
+    ] {
+        let said = severe(|_| {})
+            .replied(AuthorRole::Member, text)
+            .word(EarlierStatus::NotFixed);
+        let ThreadChange::Answer { text: answer, .. } = change_of(&said.reconcile()) else {
+            panic!("{text}: it is answered")
+        };
+        assert!(answer.ends_with(texts::HOW_TO_DECIDE), "{text}: {answer}");
+    }
+    let asked = severe(|_| {})
+        .replied(AuthorRole::Member, "Is this intended?")
+        .word(EarlierStatus::NotFixed);
+    assert!(matches!(change_of(&asked.reconcile()), ThreadChange::Answer { text, .. } if text == "Because of line 3."));
+}
+
+#[test]
+fn what_the_judge_may_not_do_is_not_said_as_if_it_were_done() {
+    for (status, view) in [
+        (EarlierStatus::Withdrawn, "would withdraw this"),
+        (EarlierStatus::Fixed, "takes this to be fixed"),
+    ] {
+        let argued = severe(|finding| finding.anchor = AnchorState::ChangedBeside)
+            .replied(AuthorRole::Member, "It is checked before.")
+            .word(status);
+        let ThreadChange::Answer { text, resolve: false } = change_of(&argued.reconcile()) else {
+            panic!("it is answered")
+        };
+        assert!(
+            text.starts_with(&format!("The coordinator {view}. That does not count: ")),
+            "{text}"
+        );
+    }
 }

@@ -28,7 +28,7 @@ pub enum ReplyIntent {
     Acknowledges,
     /// "I disagree": the coordinator reads the reason.
     Disagrees,
-    /// A decision, and something else beside it: the coordinator reads it.
+    /// A decision, and something else beside it, or in other words: the coordinator reads it.
     Mixed,
     /// Something is asked.
     Asks,

@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(
             described,
             [
-                "unchanged since the review of 22222222, and not reviewed again: a.py",
-                "unchanged since the review of 11111111, and not reviewed again: b.py"
+                "unchanged since the review of `22222222`, and not reviewed again: a.py",
+                "unchanged since the review of `11111111`, and not reviewed again: b.py"
             ]
         );
         // What left the merge request is forgotten; what stays keeps its review.

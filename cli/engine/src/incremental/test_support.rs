@@ -43,6 +43,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         code: String::new(),
         before: Before::Posted,
         stood: true,
+        heard: None,
         refuting: RefutingCode::None,
         raised: false,
         rule: RuleSince::AsItWas,

@@ -2,7 +2,10 @@
 
 use conclave_shared::severity::Severity;
 
-use crate::review::{FIXED_IN, FindingRecord};
+use crate::{
+    review::{FIXED_IN, FindingRecord},
+    untrusted::code_span,
+};
 
 /// The beginning of a commit's id as code, which no forge makes a reference of.
 fn short(sha: &str) -> String {
@@ -38,6 +41,17 @@ pub(super) fn not_fixed_elsewhere(fault: Option<String>) -> String {
         "The coordinator takes this to be dealt with at another place. That does not count: {}. It stands.",
         fault.trim_end_matches('.')
     )
+}
+
+/// The answer where the coordinator would withdraw a serious finding, or takes it to be fixed, and quotes no code that counts.
+pub(super) fn not_by_a_word(is_taken_for_fixed: bool, fault: &str) -> String {
+    let view = if is_taken_for_fixed {
+        "takes this to be fixed"
+    } else {
+        "would withdraw this"
+    };
+    let fault = fault.trim_end_matches('.');
+    format!("The coordinator {view}. That does not count: {fault}. It stands.")
 }
 
 /// What is said in a settled thread whose problem has become worse.
@@ -76,6 +90,12 @@ pub(super) const SETTLED: &str = "people have settled this in its thread";
 
 /// Why a new finding is merged: it is an earlier one.
 pub(super) const KNOWN: &str = "an earlier review has reported this";
+
+/// Why the judge's word that a new finding is the settled one at this place does not count.
+pub(super) fn not_settled_too(file: &str, line: u32) -> String {
+    let place = code_span(&format!("{file}:{line}"));
+    format!("people have settled the finding on {place}, and no code shows that this is the same one")
+}
 
 fn article(severity: Severity) -> String {
     format!("a {severity}")
@@ -143,8 +163,8 @@ pub(super) fn not_the_authors(record: &FindingRecord) -> String {
 }
 
 /// Advice to a member whose words come close to a decision.
-pub(super) const NOT_ALONE: &str = "Your answer says more than `won't fix` or `acknowledged`, so it was read as an argument and \
-    settles nothing by itself. To settle this, answer with one of them and nothing else, or resolve this thread.";
+pub(super) const HOW_TO_DECIDE: &str = "Your answer was read as an argument, and settles nothing by itself. To settle this, answer \
+    with `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
 /// Note of the review on an author who tries to settle what is not theirs.
 pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {

@@ -19,6 +19,7 @@ use crate::{
     findings::same_claims,
     judge::quoted_code::{NOTHING_QUOTED, ONLY_A_PERSON},
     review::{JudgedFinding, Overruled, Refutation, RemovedBy, Weight, weighs},
+    untrusted::code_span,
 };
 
 /// What stands behind the judge's decisions.
@@ -260,7 +261,10 @@ impl<'a> Rules<'a> {
             return (Effect::Merge { target, refuted }, None);
         }
         let fault = match self.grounds.refutations.get(&finding.id) {
-            None => format!("{into} makes another claim, or one about other lines, so merging needs `refuted_by` too"),
+            None => {
+                let other = &self.findings[target];
+                not_repeated(&other.file, other.line, other.category == finding.category)
+            }
             Some(_) => self.fault(finding),
         };
         (Effect::Keep, Some(fault))
@@ -298,6 +302,17 @@ impl<'a> Rules<'a> {
             Some(refutation) => refutation.describe_fault(),
         }
     }
+}
+
+/// Why merging into the finding at this place does not count without code: where both are of one kind, their lines differ.
+pub(crate) fn not_repeated(file: &str, line: u32, is_of_one_kind: bool) -> String {
+    let is = if is_of_one_kind {
+        "about other lines"
+    } else {
+        "of another kind"
+    };
+    let place = code_span(&format!("{file}:{line}"));
+    format!("the finding on {place} is {is}, so merging needs `refuted_by` too")
 }
 
 fn overruled(decision: &Decision, fault: String) -> Overruled {

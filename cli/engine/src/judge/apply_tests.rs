@@ -237,3 +237,23 @@ fn one_identity_on_the_same_lines_counts_once_also_where_the_judge_keeps_both() 
     let kept = judged(two(20), both, &Grounds::default());
     assert!(kept.iter().all(JudgedFinding::stands));
 }
+
+#[test]
+fn a_merge_that_does_not_count_names_the_other_finding_and_how_the_two_differ() {
+    for (category, line, how) in [
+        ("missing-value", 9, "of another kind"),
+        ("sql-injection", 40, "about other lines"),
+    ] {
+        let both = vec![
+            finding("F1", Severity::Critical, "sql-injection", "b.py", 9),
+            finding("F2", Severity::Critical, category, "b.py", line),
+        ];
+        let merge = json!([{"id": "F2", "action": "merge", "merge_into": "F1", "reason_code": DUPLICATE}]);
+        let judged = judged(both, merge, &Grounds::default());
+        let overruled = get(&judged, "F2").overruled.as_ref().expect("noted");
+        assert_eq!(
+            overruled.fault,
+            format!("the finding on `b.py:9` is {how}, so merging needs `refuted_by` too")
+        );
+    }
+}

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    incremental::{Done, ReconcileInput, joined, reconcile, remember, unlisted_hold},
+    incremental::{Done, ReconcileInput, heard_words, joined, reconcile, remember, unlisted_hold},
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     ports::SourceTree,
@@ -73,11 +73,12 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
     remember_anchors(&subject, &mut judged, &job.files, source).await;
     let is_cut = partial.is_some() || !coverage.gaps.is_empty();
+    let degraded = judgement.degraded.is_some() || stopped.is_some() || is_cut;
     let reconciled = reconcile(ReconcileInput {
         earlier: &subject.existing_findings,
         words: &judgement.verdicts,
         judged,
-        degraded: judgement.degraded.is_some() || stopped.is_some() || is_cut,
+        degraded,
         head_sha: &subject.head_sha,
     });
     let findings = with_refuted(reconciled.findings, std::mem::take(&mut prior.refuted));
@@ -111,6 +112,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         identities: prior.identities,
         objects: prior.objects,
         heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
+        heard_words: heard_words(&subject.existing_findings, !degraded && has_read(&heard.coordinator)),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
     Review {
@@ -167,8 +169,14 @@ fn missing(coverage: &Coverage) -> Vec<String> {
 /// The newest comment that the judge of this review has read; 0 for none.
 fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerReport) -> u64 {
     let newest = subject.comments.iter().map(|comment| comment.order).max();
-    let is_heard = is_judged && coordinator.outcome == ReviewerOutcome::Ok;
-    newest.filter(|_| is_heard).unwrap_or_default()
+    newest
+        .filter(|_| is_judged && has_read(coordinator))
+        .unwrap_or_default()
+}
+
+/// Returns whether the coordinator was asked, and has read to the end what was given to it.
+fn has_read(coordinator: &ReviewerReport) -> bool {
+    coordinator.outcome == ReviewerOutcome::Ok
 }
 
 /// The findings, with those that earlier reviews have taken out by code and none of this one takes the place of.

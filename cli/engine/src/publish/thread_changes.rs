@@ -128,16 +128,17 @@ fn steps(
             ((!is_answered(bot, thread, &place)).then_some(answer), true)
         }
     };
-    let reopen = thread.resolved && !resolve;
+    let entry = review
+        .surviving()
+        .find(|entry| entry.finding.fingerprint == action.fingerprint);
+    // What is only answered, because it is fixed, may have been resolved by a person meanwhile.
+    let reopen = thread.resolved && !resolve && entry.is_some();
     let mut steps = Vec::new();
     if reopen {
         // First, and then the answer: a run that dies in between must not leave a problem settled that is worse than it was.
         steps.push(ThreadStep::Reopen);
     }
     if let Some(mut body) = answer {
-        let entry = review
-            .surviving()
-            .find(|entry| entry.finding.fingerprint == action.fingerprint);
         // It is opened again as what it is now.
         if let Some(entry) = entry.filter(|_| reopen) {
             let marker = bot.signer.sign(&FindingRecord::new(entry, &review.head_sha));

@@ -45,7 +45,11 @@ pub fn render_markdown(review: &Review) -> String {
     };
     let compared = refuted(RefutationStatus::ThisChange);
     if !compared.is_empty() {
-        let _ = writeln!(text, "### Refuted by this change itself\n\n{}\n", compared.join("\n\n"));
+        let _ = writeln!(
+            text,
+            "### Refuted or fixed by this change itself\n\n{}\n",
+            compared.join("\n\n")
+        );
     }
     let removed = refuted(RefutationStatus::UnchangedCode);
     if !removed.is_empty() {

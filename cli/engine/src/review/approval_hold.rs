@@ -95,7 +95,7 @@ impl HoldCause {
     pub const fn title(self) -> &'static str {
         match self {
             Self::PromptInjection => "Attempt to steer this review",
-            Self::RefutedByThisChange => "Refuted by this change itself",
+            Self::RefutedByThisChange => "Refuted or fixed by this change itself",
             Self::NoJudge => "No judge took part",
             Self::UnprovenCritical => "Unproven critical finding",
             Self::Dependencies => "Dependencies",

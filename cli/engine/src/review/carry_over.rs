@@ -68,6 +68,9 @@ pub struct Remembered {
     /// The whole of it: no thread may show it, or somebody may delete the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<FindingRecord>,
+    /// A mark of what members had said in its thread when a judge read that: it is not a reason to ask one again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<String>,
 }
 
 /// A patch with findings that stood and that the summary had no room for. They hold the approval until the patch changes.
@@ -135,6 +138,17 @@ impl CarryOver {
             for entry in &mut self.findings {
                 if entry.fingerprint == *fingerprint && matches!(entry.before, Before::Resolved | Before::Declined) {
                     entry.before = if is_fixed { Before::Fixed } else { Before::Posted };
+                }
+            }
+        }
+    }
+
+    /// Notes that what a judge made of these findings could not be said in their threads: it is asked again.
+    pub fn left_unsaid<'f>(&mut self, findings: impl IntoIterator<Item = &'f Fingerprint>) {
+        for fingerprint in findings {
+            for entry in &mut self.findings {
+                if entry.fingerprint == *fingerprint {
+                    entry.heard = None;
                 }
             }
         }

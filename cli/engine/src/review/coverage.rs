@@ -73,9 +73,9 @@ impl EarlierFiles {
     /// So many files are named in a text.
     const NAMED: usize = 10;
 
-    /// The beginning of the commit's name.
-    pub fn short(&self) -> &str {
-        self.head_sha.get(..8).unwrap_or(&self.head_sha)
+    /// The beginning of the commit's name, as code, which no forge makes a reference of.
+    pub fn short(&self) -> String {
+        format!("`{}`", self.head_sha.get(..8).unwrap_or(&self.head_sha))
     }
 
     /// What the review says of them.

@@ -31,6 +31,8 @@ pub struct ExistingFinding {
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
+    /// The mark of its members' words that a judge has read. Set when the findings are assessed.
+    pub heard: Option<String>,
     /// The state of the code by which a judge refuted it. Set when the findings are assessed.
     pub refuting: RefutingCode,
     /// True if it has become worse than its thread said first. Set when the findings are assessed.

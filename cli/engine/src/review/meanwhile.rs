@@ -119,7 +119,7 @@ impl Meanwhile {
         }
         if let Some(other) = &self.other {
             sentences.push(format!(
-                "Another run finished while this review was at work, and it does not approve: its verdict for {} is `{}`. Run \
+                "Another run finished while this review was at work, and it does not approve: its verdict for `{}` is `{}`. Run \
                  the review again.",
                 other.head.get(..8).unwrap_or(&other.head),
                 other.verdict

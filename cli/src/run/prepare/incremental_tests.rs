@@ -602,6 +602,8 @@ fn commit(path: &Path, message: &str) {
 const BOTH: [Found<'static>; 2] = [(A, "bad one", CRITICAL), (B, "bad two", WARNING)];
 const OPEN_ONE: &str = "src/a.py:5 open | review-bot: bad one";
 const OPEN_TWO: &str = "src/b.py:15 open | review-bot: bad two";
+const HOW_TO_DECIDE: &str = "\n\nYour answer was read as an argument, and settles nothing by itself. To settle this, answer with \
+    `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
 #[tokio::test]
 async fn a_second_run_that_finds_the_same_writes_nothing() {
@@ -978,8 +980,10 @@ async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
     let run = scene.run_judged(&[], words).await;
     assert_eq!((run.reviewed.len(), run.judged), (0, true), "only the judge is asked");
     assert_eq!(run.surviving(), ["critical Bad: bad one."]);
+    let disputed = "src/a.py:5 open | review-bot: bad one | bob: I disagree, nobody calls it.";
+    let answered = format!("{disputed} | review-bot: The caller passes it on.{HOW_TO_DECIDE}");
     let after = [
-        "src/a.py:5 open | review-bot: bad one | bob: I disagree, nobody calls it. | review-bot: The caller passes it on.",
+        answered.as_str(),
         "src/b.py:15 resolved by review-bot | review-bot: bad two | bob: I disagree, it is a constant. | review-bot: The \
          caller passes it on.",
     ];
@@ -996,7 +1000,7 @@ async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
         .await;
     assert_eq!(run.surviving(), ["critical Bad: bad one."]);
     let first = format!(
-        "{} | bob: I disagree all the same. | review-bot: The caller passes it on.",
+        "{} | bob: I disagree all the same. | review-bot: The caller passes it on.{HOW_TO_DECIDE}",
         after[0]
     );
     assert_eq!(scene.threads(), [first.as_str(), after[1]]);
@@ -1040,7 +1044,8 @@ async fn a_thread_in_which_people_talk_is_left_to_them() {
     let run = scene.run_judged(&[], says("bad one", "fixed")).await;
     assert_eq!(run.surviving(), ["warning Bad: bad two."]);
     let left = [
-        "src/a.py:5 (outdated) open | review-bot: bad one | bob: Alice, is there more of this?",
+        "src/a.py:5 (outdated) open | review-bot: bad one | bob: Alice, is there more of this? | review-bot: The caller passes it \
+         on.",
         OPEN_TWO,
     ];
     assert_eq!(scene.threads(), left);
@@ -1209,13 +1214,8 @@ async fn an_answer_that_gitlab_stores_and_denies_is_not_said_twice() {
     let run = scene.run_judged(&[], says("bad one", "not_fixed")).await;
     assert_eq!(scene.gitlab.remaining_faults(), 0);
     assert_eq!(run.warnings, [""; 0]);
-    assert_eq!(
-        scene.threads(),
-        [
-            "src/a.py:5 open | review-bot: bad one | bob: I disagree. | review-bot: The caller passes it on.",
-            OPEN_TWO
-        ]
-    );
+    let answered = format!("{OPEN_ONE} | bob: I disagree. | review-bot: The caller passes it on.{HOW_TO_DECIDE}");
+    assert_eq!(scene.threads(), [answered.as_str(), OPEN_TWO]);
 }
 
 #[tokio::test]
@@ -1344,6 +1344,37 @@ async fn an_answer_that_could_not_be_posted_is_given_by_the_next_review() {
     assert!(scene.run_judged(&[], aside).await.judged, "nobody has answered yet");
     assert_eq!(scene.notes().len(), 2);
     assert!(!scene.run_judged(&[], aside).await.judged);
+}
+
+#[tokio::test]
+async fn words_in_a_thread_are_read_once_unless_the_answer_could_not_be_posted() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad two", scene.bob, "Will do in a follow-up.");
+    let silent = |earlier: &[ExistingFinding]| {
+        let mut words = says("bad two", "not_fixed")(earlier);
+        words["earlier"][0]["answer"] = Value::Null;
+        words
+    };
+    assert!(scene.run_judged(&[], silent).await.judged);
+    for _ in 0..2 {
+        assert!(!scene.run_judged(&[], silent).await.judged, "a judge has read it");
+    }
+    scene.reply("bad two", scene.bob, "The list is never empty.");
+    scene.gitlab.inject(Fault::once(
+        "POST",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}/notes",
+        FaultKind::InsufficientScope,
+    ));
+    let answers = || says("bad two", "not_fixed");
+    assert!(scene.run_judged(&[], answers()).await.judged);
+    assert!(scene.run_judged(&[], answers()).await.judged, "nobody has answered yet");
+    let thread = scene.threads().pop().expect("a thread");
+    assert!(
+        thread.ends_with(" | bob: The list is never empty. | review-bot: The caller passes it on."),
+        "{thread}"
+    );
+    assert!(!scene.run_judged(&[], answers()).await.judged);
 }
 
 const GUARD: &str = "src/guard.py";

@@ -126,7 +126,7 @@ async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_
         );
         assert!(!seen.approved, "{case}: {}", seen.note);
         assert_eq!(seen.holds(), ["refuted_by_this_change"], "{case}");
-        let compared = seen.note.split_once("### Refuted by this change itself");
+        let compared = seen.note.split_once("### Refuted or fixed by this change itself");
         let (_, compared) = compared.unwrap_or_else(|| panic!("{case}: side by side in {}", seen.note));
         assert!(
             compared.contains(QUERY) && compared.contains(NEW_GUARD),

@@ -172,11 +172,10 @@ pub(super) fn change(
         return ThreadChange::Keep;
     }
     let word = words.on(&finding.id);
-    let answer = word.and_then(|word| match (word.status, outcome) {
+    let answer = word.and_then(|word| match (word.status, outcome, word.refutation_fault(finding)) {
         // What the judge may not do is not said as if it were done.
-        (EarlierStatus::FixedElsewhere, Outcome::Stands) => {
-            Some(texts::not_fixed_elsewhere(word.refutation_fault(finding)))
-        }
+        (EarlierStatus::FixedElsewhere, Outcome::Stands, fault) => Some(texts::not_fixed_elsewhere(fault)),
+        (status, Outcome::Stands, Some(fault)) => Some(texts::not_by_a_word(status == EarlierStatus::Fixed, &fault)),
         _ => word.answer.clone(),
     });
     let resolve = |why: &str| ThreadChange::Resolve { why: why.to_owned() };
@@ -227,8 +226,8 @@ pub(super) fn change(
         }
         Outcome::Stands => match answer.zip(unanswered(finding)) {
             Some((text, argument)) => ThreadChange::Answer {
-                text: if argument.is_mixed {
-                    format!("{text}\n\n{}", texts::NOT_ALONE)
+                text: if argument.comes_close {
+                    format!("{text}\n\n{}", texts::HOW_TO_DECIDE)
                 } else {
                     text
                 },
@@ -236,6 +235,13 @@ pub(super) fn change(
             },
             None => ThreadChange::Keep,
         },
+        // It is answered, and people resolve it. A thread that was resolved meanwhile needs no answer.
+        Outcome::FixedInTalk if matches!(finding.state, ThreadState::Open | ThreadState::Unknown) => {
+            match answer.zip(unanswered(finding)) {
+                Some((text, _)) => ThreadChange::Answer { text, resolve: false },
+                None => ThreadChange::Keep,
+            }
+        }
         Outcome::FixedInTalk | Outcome::Settled | Outcome::Closed => ThreadChange::Keep,
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         identity::{is_same_code, is_same_kind},
         texts,
     },
+    judge::not_repeated,
     review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
 };
 
@@ -90,6 +91,28 @@ pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFin
             severity: None,
             reason_code: None,
             reason: Some(word.reason.clone()),
+            fault,
+        });
+    }
+}
+
+/// Notes beside each finding that weighs and stands by itself that the judge takes it for an earlier one, and may not.
+pub(super) fn note_unmerged(judged: &mut [JudgedFinding], earlier: &[ExistingFinding], words: &EarlierVerdicts) {
+    for entry in judged.iter_mut().filter(|entry| entry.stands() && entry.weighs()) {
+        let said = words.repeats.iter().find(|(id, _)| *id == entry.finding.id);
+        let target = said.and_then(|(_, target)| earlier.iter().find(|finding| finding.id == *target));
+        let Some(finding) = target else { continue };
+        let record = &finding.record;
+        let fault = if hides(finding, entry) {
+            not_repeated(&record.file, record.line, record.category == entry.finding.category)
+        } else {
+            texts::not_settled_too(&record.file, record.line)
+        };
+        entry.overruled = Some(Overruled {
+            action: "merge".to_owned(),
+            severity: None,
+            reason_code: entry.reason_code.take(),
+            reason: entry.reason.take(),
             fault,
         });
     }

@@ -41,6 +41,20 @@ const DISAGREES: [&str; 10] = [
     "wrong",
 ];
 
+/// Beginnings of answers that may mean a decision, and are not one.
+const MEANS_ONE: [&str; 10] = [
+    "accept the risk",
+    "accept this risk",
+    "accept that risk",
+    "intended",
+    "intentional",
+    "by design",
+    "works as intended",
+    "works as designed",
+    "working as intended",
+    "expected behavior",
+];
+
 /// Words that may follow those of a decision: what it is about, and thanks.
 const CONTINUATIONS: [&str; 9] = [",", "this", "it", "that", "these", "them", "here", "either", "thanks"];
 
@@ -105,7 +119,7 @@ const OPENERS: [&str; 34] = [
 ];
 
 /// The intent of the English words at the beginning of the answer, if they have one: [`ReplyIntent::Mixed`] for a decision
-/// beside which something else is said.
+/// beside which something else is said, and for other words that may mean one.
 pub(super) fn intent(words: &[&str], is_alone: bool) -> Option<ReplyIntent> {
     let opener = words.iter().take_while(|word| is_opener(word)).count();
     // An opener may also be the beginning of the phrase itself, as in "not a bug": the longest one that fits counts.
@@ -128,6 +142,9 @@ pub(super) fn intent(words: &[&str], is_alone: bool) -> Option<ReplyIntent> {
         }
         if let Some(behind) = behind(rest, &ACKNOWLEDGES) {
             return decided(behind, ReplyIntent::Acknowledges, &[&WRITERS, &FINDINGS]);
+        }
+        if behind(rest, &MEANS_ONE).is_some() {
+            return Some(ReplyIntent::Mixed);
         }
         // The coordinator reads it, whatever follows.
         behind(rest, &DISAGREES).map(|_| ReplyIntent::Disagrees)

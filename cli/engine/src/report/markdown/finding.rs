@@ -84,7 +84,7 @@ pub(super) fn refuted_by_code(entry: &JudgedFinding, refutation: &Refutation) ->
     let line = |text: &str| escape(text).replace('\n', " ").trim().to_owned();
     let severity = entry.reported.unwrap_or(finding.severity);
     let mut text = format!(
-        "**{}**  \n{severity} · {} · {}\n\n{}\n\nThe judge refutes it with {}, which this change {}",
+        "**{}**  \n{severity} · {} · {}\n\n{}\n\nAgainst it the judge quotes {}, which this change {}",
         line(&finding.claim),
         place(entry),
         found_by(&finding.found_by),
