@@ -21,7 +21,7 @@ pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
 pub(crate) use fold::is_invisible;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
-pub(crate) use refutation::{MAX_LINES, QuotedFile, check_refutation, too_long};
+pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, too_long};
 pub use scan::{
     RawFinding, Report, ScanOutcome, asserted, half_finding, holds_findings, may_tell, scan, whole_findings,
 };

@@ -26,6 +26,7 @@ mod reconcile;
 mod refuted;
 mod reply;
 mod scope;
+mod surroundings;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod texts;
@@ -41,7 +42,7 @@ pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_t
 pub use instructions::Instructions;
 pub use moved::MovedCode;
 pub use reconcile::{ReconcileInput, Reconciled, reconcile};
-pub use refuted::still_refuted;
+pub use refuted::{judge_anew, refuting_files, still_refuted};
 pub use reply::{ReplyIntent, asks, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
 pub(crate) use unlisted::hold as unlisted_hold;

@@ -43,7 +43,7 @@ pub use meanwhile::{FoundMeanwhile, HeldMeanwhile, Meanwhile, OtherConclusion};
 pub use mode::{ReviewMode, ReviewState};
 pub use patch_id::{PatchId, PathId};
 pub use plan::{PanelMember, PanelSlot, Plan, Presence};
-pub use refutation::{Overruled, Refutation, RefutationStatus};
+pub use refutation::{Overruled, Refutation, RefutationStatus, Surroundings};
 pub use reviewer_report::{RepairKind, ReviewerReport, milliseconds};
 pub use runtime_name::RuntimeName;
 pub use settled::SettledFinding;

@@ -51,6 +51,14 @@ const fn stages(runtime: RuntimeName) -> (&'static str, &'static str) {
     }
 }
 
+/// The words that decide in threads, by the settings in force.
+fn whose_words(settings: &RepoConfig) -> WhoseWords {
+    WhoseWords {
+        author_settles: settings.review.author_settles,
+        language: settings.review.language.as_deref().and_then(Language::of),
+    }
+}
+
 /// Does everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
 pub(crate) async fn execute(
     run: &Run<'_>,
@@ -70,15 +78,14 @@ pub(crate) async fn execute(
         .await?;
     let settings = &prepared.repo.in_force.config;
     let publishing = prepared.publishing();
+    // The patterns are those that could be read.
+    let prompt_paths = PathGlobs::new(&settings.review.prompt_paths).unwrap_or_default();
     let prior = incremental::prepare(
         &mut prepared.job,
         &mut prepared.diff,
         &prepared.plan,
         &Instructions::new(settings, &prepared.library, &prepared.plan.rules.book),
-        WhoseWords {
-            author_settles: settings.review.author_settles,
-            language: settings.review.language.as_deref().and_then(Language::of),
-        },
+        (whose_words(settings), &prompt_paths),
         &prepared.spool,
     )
     .await?;
@@ -126,8 +133,7 @@ pub(crate) async fn execute(
         language: settings.review.language.clone(),
         security: prepared.security,
         approval_holds: prepared.approval_holds,
-        // The patterns are those that could be read.
-        prompt_paths: PathGlobs::new(&settings.review.prompt_paths).unwrap_or_default(),
+        prompt_paths,
         warnings,
         stages: run.stopwatch.laps(),
         configuration: prepared.follower.unanswered(),

@@ -88,7 +88,7 @@ pub(crate) fn check_refutation(
         line: place.line,
         end_line: *place.lines().end(),
         code: place.code(file.head),
-        is_of_this_change: !is_as_it_was(file, place),
+        is_of_this_change: at_base(file, place).is_none(),
     })
 }
 
@@ -216,26 +216,30 @@ fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the change leaves the quoted lines as they were: they stand at base too, in one piece, and none of them is added
-/// or moved. What is not known counts as changed.
-fn is_as_it_was(file: QuotedFile<'_>, place: Place) -> bool {
-    let Some(base) = file.base else { return false };
+/// Returns the first of these lines as base counts it, if the change leaves them as they were.
+pub(crate) fn base_line(file: QuotedFile<'_>, line: u32, end_line: u32) -> Option<u32> {
+    let length = end_line.saturating_sub(line).saturating_add(1);
+    at_base(file, Place { line, length })
+}
+
+/// The first of the quoted lines at base, if the change leaves them as they were: they stand there too, in one piece, and none of
+/// them is added or moved. What is not known counts as changed.
+fn at_base(file: QuotedFile<'_>, place: Place) -> Option<u32> {
+    let base = file.base?;
     if base == file.head {
         // A file whose mode or name changes is another one, even with the same text.
-        return file.change.is_none();
+        return file.change.is_none().then_some(place.line);
     }
-    let Some(change) = file.change else { return false };
+    let change = file.change?;
     if change.kind != ChangeKind::Modified || change.modes.0 != change.modes.1 || change.unread.is_some() {
-        return false;
+        return None;
     }
     let mut before: Option<u32> = None;
     for line in place.lines() {
-        let Some(row) = change.lines.row_at_head(line) else {
-            return false;
-        };
+        let row = change.lines.row_at_head(line)?;
         let follows = before.is_none_or(|before| row.old == before + 1);
         if row.kind != RowKind::Context || !follows {
-            return false;
+            return None;
         }
         before = Some(row.old);
     }
@@ -245,7 +249,8 @@ fn is_as_it_was(file: QuotedFile<'_>, place: Place) -> bool {
         line: first,
         length: place.length,
     };
-    first > 0 && at_base.code(base).trim_end() == place.code(file.head).trim_end()
+    let is_same = first > 0 && at_base.code(base).trim_end() == place.code(file.head).trim_end();
+    is_same.then_some(first)
 }
 
 #[cfg(test)]

@@ -14,8 +14,19 @@ const NEIGHBOURS: usize = 3;
 /// A file's text, prepared for looking for several anchors.
 #[derive(Debug)]
 pub struct Lines {
-    exact: Vec<String>,
-    loose: Vec<String>,
+    pub(super) exact: Vec<String>,
+    pub(super) loose: Vec<String>,
+}
+
+/// A place where code stands, whatever its white space and its line breaks are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CodePlace {
+    /// The line that it begins in, from 1.
+    pub(super) line: u32,
+    /// The line that it ends in.
+    pub(super) end_line: u32,
+    /// True if that line ends with it.
+    pub(super) is_whole: bool,
 }
 
 /// Where an anchor is now.
@@ -67,13 +78,25 @@ impl Squeezed {
         })
     }
 
-    /// Returns whether the code begins in a line of the text, whatever its white space and its line breaks are there.
-    pub(super) fn stands_in(&self, lines: &Lines) -> bool {
+    /// The places where the code begins in a line of the text, in their order.
+    pub(super) fn places_in(&self, lines: &Lines) -> Vec<CodePlace> {
         let (text, starts) = lines.squeezed();
-        let code = |start: usize| text.get(start..start.saturating_add(self.length));
-        starts
-            .iter()
-            .any(|(_, start)| code(*start).is_some_and(|code| hash_of(code) == self.hash))
+        let place = |(line, start): &(u32, usize)| {
+            let end = start.saturating_add(self.length);
+            let code = text.get(*start..end)?;
+            if hash_of(code) != self.hash {
+                return None;
+            }
+            let behind = starts.partition_point(|(_, start)| *start < end);
+            let next = starts.get(behind).map_or(text.len(), |(_, start)| *start);
+            let (end_line, _) = starts.get(behind.checked_sub(1)?)?;
+            Some(CodePlace {
+                line: *line,
+                end_line: *end_line,
+                is_whole: next == end,
+            })
+        };
+        starts.iter().filter_map(place).collect()
     }
 }
 
@@ -181,7 +204,7 @@ impl Anchor {
     }
 }
 
-fn index(line: u32) -> usize {
+pub(super) fn index(line: u32) -> usize {
     usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 
@@ -252,7 +275,7 @@ fn hash_of(text: &str) -> String {
     hex::encode(&Sha256::digest(text)[..8])
 }
 
-fn hash(lines: &[String]) -> String {
+pub(super) fn hash(lines: &[String]) -> String {
     let mut hash = Sha256::new();
     for line in lines {
         hash.update(line.as_bytes());
@@ -364,8 +387,18 @@ mod tests {
             ("if isdir(x):\n    pass\n", false),
             ("", false),
         ] {
-            assert_eq!(guard.stands_in(&Lines::new(text)), stands, "{text}");
+            assert_eq!(!guard.places_in(&Lines::new(text)).is_empty(), stands, "{text}");
         }
+        let place = |line, end_line, is_whole| CodePlace {
+            line,
+            end_line,
+            is_whole,
+        };
+        let twice = "if isdir(x):\n\n    raise ValueError(x)\nif isdir(x): raise ValueError(x) or y\n";
+        assert_eq!(
+            guard.places_in(&Lines::new(twice)),
+            [place(1, 3, true), place(4, 4, false)]
+        );
         assert_eq!(Squeezed::of(" \n"), None);
     }
 

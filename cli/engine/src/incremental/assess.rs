@@ -130,8 +130,8 @@ pub fn assess(
     all
 }
 
-/// Notes what has become of the code that refuted findings, and brings back those that nothing else remembers and whose refutation is
-/// gone. Returns the records of all of these.
+/// Notes what has become of the code that refuted findings, and brings back those that nothing else remembers and whose refutation
+/// does not count any more. Returns the records of those whose refutation is gone.
 fn expose(
     all: &mut Vec<ExistingFinding>,
     carry_over: &CarryOver,
@@ -141,19 +141,18 @@ fn expose(
     let mut exposed = Vec::new();
     for refuted in &carry_over.refuted {
         let record = &refuted.record;
-        let code = refuted.refuting(files, texts);
         let known = all
             .iter_mut()
             .find(|finding| finding.record.fingerprint == record.fingerprint);
         match known {
-            Some(finding) => finding.refuting = code,
-            None if code == RefutingCode::Gone && is_there(record, files, texts) => all.push(ExistingFinding {
-                refuting: code,
+            Some(finding) => finding.refuting = refuted.now,
+            None if !refuted.counts() && is_there(record, files, texts) => all.push(ExistingFinding {
+                refuting: refuted.now,
                 ..of_ledger(record.clone(), Before::Stood)
             }),
             None => {}
         }
-        if code == RefutingCode::Gone {
+        if refuted.now == RefutingCode::Gone {
             exposed.push(record.clone());
         }
     }
@@ -171,9 +170,14 @@ fn raise(finding: &mut ExistingFinding, exposed: &[FindingRecord]) {
 
 /// Returns whether the code that a record is about stands somewhere in these files.
 pub(super) fn is_there(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> bool {
+    file_of(record, files, texts).is_some()
+}
+
+/// Returns the one of these files in which the code stands that a record is about.
+pub(super) fn file_of(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> Option<String> {
     let mut finding = of_ledger(record.clone(), Before::Stood);
     place(&mut finding, files, texts);
-    finding.anchor != AnchorState::Changed
+    (finding.anchor != AnchorState::Changed).then_some(finding.record.file)
 }
 
 /// Holds a breach to its rule as it is now, where that has become stricter since. Returns whether this makes the finding more severe.

@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     incremental::test_support::{FILE, fresh},
     review::{
-        FindingRecord, OtherConclusion, PatchId, Refutation, RefutationStatus, RefutedFinding, RememberedUnproven,
-        ReviewedFiles, ThreadAction, Unlisted, UnprovenFinding, test_support::review,
+        FindingRecord, OtherConclusion, PatchId, Refutation, RefutationStatus, RefutedFinding, RefutingCode,
+        RememberedUnproven, ReviewedFiles, ThreadAction, Unlisted, UnprovenFinding, test_support::review,
     },
 };
 
@@ -155,9 +155,11 @@ fn refuted(status: RefutationStatus) -> RefutedFinding {
             status,
             needed: true,
             fault: None,
+            surroundings: None,
         },
         code: None,
         reason: None,
+        now: RefutingCode::None,
     }
 }
 

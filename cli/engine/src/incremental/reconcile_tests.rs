@@ -6,7 +6,7 @@ use crate::{
         EarlierStatus, EarlierVerdict,
         test_support::{existing, fresh, said},
     },
-    review::{AnchorState, AuthorRole, FindingRecord, Refutation, RefutationStatus, Reply, ThreadChange},
+    review::{AnchorState, AuthorRole, FindingRecord, Refutation, RefutationStatus, RefutingCode, Reply, ThreadChange},
 };
 
 const HEAD: &str = "2222222222222222";
@@ -174,6 +174,21 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
         .replied(AuthorRole::Machine, "Coverage: 80 %")
         .word(EarlierStatus::Fixed);
     gone(&scene, &resolve("fixed in `22222222`"), Some(Before::Resolved));
+}
+
+#[test]
+fn what_code_has_fixed_stands_again_without_that_code_while_people_talk_in_its_thread() {
+    let mut talk = scene().replied(AuthorRole::Member, "Thanks!");
+    let finding = &mut talk.earlier[0];
+    finding.record.severity = Severity::Critical;
+    finding.before = Before::Fixed;
+    finding.anchor = AnchorState::ChangedBeside;
+    finding.refuting = RefutingCode::Stands;
+    gone(&talk, &ThreadChange::Keep, Some(Before::Fixed));
+    for refuting in [RefutingCode::Gone, RefutingCode::Uncovered] {
+        talk.earlier[0].refuting = refuting;
+        assert_eq!(surviving(&talk.reconcile()).len(), 1, "{refuting:?}");
+    }
 }
 
 #[test]
@@ -569,6 +584,7 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
         status,
         needed: true,
         fault: None,
+        surroundings: None,
     };
     let withdrawn = |status, argued: bool| {
         let mut scene = severe(|_| {}).word(EarlierStatus::Withdrawn);

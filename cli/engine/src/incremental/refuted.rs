@@ -3,11 +3,17 @@
 
 use std::collections::HashMap;
 
-use conclave_shared::telemetry::FindingFate;
+use conclave_shared::{path_globs::PathGlobs, telemetry::FindingFate};
 
-use super::{Lines, assess::is_there, authority::is_settled_by_word};
+use super::{
+    Lines, Texts,
+    assess::{file_of, is_there},
+    authority::is_settled_by_word,
+    surroundings::standing,
+};
 use crate::{
     diff::{ChangeKind, FileDiff},
+    findings::QuotedFile,
     incremental::carried::recorded,
     review::{
         ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, RefutationStatus, RefutedFinding, RefutingCode,
@@ -44,23 +50,47 @@ impl RefutedFinding {
                 code: Squeezed::of(&refutation.quote),
                 refutation: refutation.clipped(most),
                 reason: entry.reason.as_deref().map(|reason| clip(reason, MAX_CLAIM)),
+                now: RefutingCode::None,
             })
         });
         refuted.collect()
     }
 
-    /// The state of the code that refutes it, in these files at head.
-    pub(super) fn refuting(&self, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> RefutingCode {
-        let Some(code) = &self.code else {
-            return RefutingCode::Stands;
-        };
+    /// Returns whether the refutation counts as far as it was judged anew.
+    pub(super) const fn counts(&self) -> bool {
+        matches!(self.now, RefutingCode::None | RefutingCode::Stands)
+    }
+
+    /// Looks for the code that refutes it in the files as they are, and holds it against the change as it is.
+    fn judge_code(&mut self, files: &[FileDiff], texts: &Texts, at_base: &Texts) {
+        self.now = RefutingCode::Stands;
+        let Some(code) = &self.code else { return };
         let path = self.refuting_path(files);
-        let is_deleted = |file: &FileDiff| file.path == path && file.kind == ChangeKind::Deleted;
-        let stands = !files.iter().any(is_deleted) && texts.get(path).is_some_and(|lines| code.stands_in(lines));
-        if stands {
-            RefutingCode::Stands
-        } else {
-            RefutingCode::Gone
+        let change = files.iter().find(|file| file.path == path);
+        let is_deleted = change.is_some_and(|change| change.kind == ChangeKind::Deleted);
+        // Code of the change is for a person to compare, wherever it stands.
+        let of_change = self.refutation.status == RefutationStatus::ThisChange;
+        let known = self.refutation.surroundings.as_ref().filter(|_| !of_change);
+        let found = texts.get(path).filter(|_| !is_deleted).and_then(|head| {
+            let base = at_base.get(path).map(String::as_str);
+            let file = QuotedFile {
+                path,
+                head,
+                base,
+                change,
+            };
+            standing(code, known, file)
+        });
+        match found {
+            None => self.now = RefutingCode::Gone,
+            Some(found) if found.is_of_this_change && !of_change => {
+                let refutation = &mut self.refutation;
+                refutation.status = RefutationStatus::ThisChange;
+                refutation.line = found.line;
+                refutation.end_line = (found.end_line > found.line).then_some(found.end_line);
+                refutation.quote = clip(&found.code, MAX_CODE);
+            }
+            Some(_) => {}
         }
     }
 
@@ -86,6 +116,44 @@ impl RefutedFinding {
     }
 }
 
+/// Judges the refutations anew that earlier reviews remember, by the change and the settings as they are now. Code that the change only
+/// now adds or alters, or whose surroundings are others, is code of the change from then on; and what was taken out under `prompt_paths`
+/// counts where these do not cover its file. `at_base` has the files of [`refuting_files`].
+pub fn judge_anew(
+    refuted: &mut [RefutedFinding],
+    files: &[FileDiff],
+    texts: &Texts,
+    at_base: &Texts,
+    prompt_paths: &PathGlobs,
+) {
+    let lines = lines_of(texts);
+    for entry in refuted {
+        entry.judge_code(files, texts, at_base);
+        if entry.counts() && entry.record.is_prompt_injection() {
+            let file = file_of(&entry.record, files, &lines);
+            if file.is_some_and(|file| !prompt_paths.is_match(&file)) {
+                entry.now = RefutingCode::Uncovered;
+            }
+        }
+    }
+}
+
+/// The files with code that refutes findings, by their present names.
+pub fn refuting_files(refuted: &[RefutedFinding], files: &[FileDiff]) -> Vec<String> {
+    let mut paths: Vec<String> = refuted
+        .iter()
+        .map(|refuted| refuted.refuting_path(files).to_owned())
+        .collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn lines_of(texts: &Texts) -> HashMap<&str, Lines> {
+    let texts = texts.iter();
+    texts.map(|(path, text)| (path.as_str(), Lines::new(text))).collect()
+}
+
 /// The findings that earlier reviews refuted by code of the change itself, where the code of both is as it was, and no person has settled it
 /// since. `unchanged` are the files whose patches are as they were, by which older versions go.
 pub fn still_refuted(
@@ -93,12 +161,9 @@ pub fn still_refuted(
     unchanged: &[FileDiff],
     earlier: &[ExistingFinding],
     files: &[FileDiff],
-    texts: &super::Texts,
+    texts: &Texts,
 ) -> Vec<JudgedFinding> {
-    let lines: HashMap<&str, Lines> = texts
-        .iter()
-        .map(|(path, text)| (path.as_str(), Lines::new(text)))
-        .collect();
+    let lines = lines_of(texts);
     let is_settled = |refuted: &RefutedFinding| {
         let same = |finding: &&ExistingFinding| finding.record.fingerprint == refuted.record.fingerprint;
         earlier
@@ -112,7 +177,7 @@ pub fn still_refuted(
             Some(_) => is_there(&refuted.record, files, &lines),
             None => unchanged.iter().any(|file| file.path == refuted.record.file),
         };
-        of_change && stands && refuted.refuting(files, &lines) == RefutingCode::Stands && !is_settled(refuted)
+        of_change && stands && refuted.counts() && !is_settled(refuted)
     };
     refuted.iter().filter(holds).map(RefutedFinding::carried).collect()
 }
@@ -128,10 +193,11 @@ mod tests {
     use super::*;
     use crate::{
         incremental::{
-            Texts,
+            WhoseWords, assess,
             test_support::{FILE, TEXT, existing, fresh, said},
         },
-        review::{AuthorRole, Refutation},
+        review::{AuthorRole, CarryOver, Refutation},
+        rules::RuleBook,
     };
 
     #[test]
@@ -150,9 +216,11 @@ mod tests {
                 status: RefutationStatus::ThisChange,
                 needed: true,
                 fault: None,
+                surroundings: None,
             },
             code: None,
             reason: None,
+            now: RefutingCode::None,
         };
         let unchanged = [FileDiff {
             path: FILE.into(),
@@ -191,14 +259,19 @@ mod tests {
                 status,
                 needed: true,
                 fault: None,
+                surroundings: None,
             },
             code: Squeezed::of(guard),
             reason: None,
+            now: RefutingCode::None,
         };
         let carried = |status, own: &str, other: Option<&str>| {
             let mut texts = Texts::from([(FILE.to_owned(), own.to_owned())]);
             texts.extend(other.map(|text| ("src/guard.py".to_owned(), text.to_owned())));
-            still_refuted(&[refuted(status)], &[], &[], &[], &texts).len()
+            let at_base = Texts::from([("src/guard.py".to_owned(), guard.to_owned())]);
+            let mut refuted = [refuted(status)];
+            judge_anew(&mut refuted, &[], &texts, &at_base, &PathGlobs::default());
+            still_refuted(&refuted, &[], &[], &[], &texts).len()
         };
         let of_change = RefutationStatus::ThisChange;
         let edited = TEXT.replace("i\n", "i # x\n");
@@ -211,5 +284,87 @@ mod tests {
             0,
             "nobody has to compare"
         );
+    }
+
+    /// A critical finding that code of the target branch refutes.
+    fn by_unchanged_code(code: &str) -> RefutedFinding {
+        RefutedFinding {
+            record: FindingRecord::new(&fresh("F1", Severity::Critical, "c"), "1111111111"),
+            evidence: "c".into(),
+            refutation: Refutation {
+                file: "src/guard.py".into(),
+                line: 3,
+                end_line: None,
+                quote: code.into(),
+                status: RefutationStatus::UnchangedCode,
+                needed: true,
+                fault: None,
+                surroundings: None,
+            },
+            code: Squeezed::of(code),
+            reason: None,
+            now: RefutingCode::None,
+        }
+    }
+
+    #[test]
+    fn code_that_only_now_is_of_the_change_is_for_a_person_from_then_on() {
+        let guard = "name = checked(name)";
+        let mut refuted = [by_unchanged_code(guard)];
+        let texts = Texts::from([
+            (FILE.to_owned(), TEXT.to_owned()),
+            ("src/guard.py".to_owned(), format!("{guard}\n")),
+        ]);
+        judge_anew(&mut refuted, &[], &texts, &texts, &PathGlobs::default());
+        assert_eq!(still_refuted(&refuted, &[], &[], &[], &texts), []);
+        // The target branch has lost it, and the change adds it.
+        judge_anew(&mut refuted, &[], &texts, &Texts::new(), &PathGlobs::default());
+        let held = still_refuted(&refuted, &[], &[], &[], &texts);
+        let [entry] = &held[..] else {
+            panic!("it is held, not {held:?}")
+        };
+        let shown = entry.refuted_by_this_change().expect("code of the change");
+        assert_eq!((shown.line, shown.quote.as_str()), (1, guard));
+        let next = RefutedFinding::all_of(&held, "2222222222");
+        assert_eq!(next[0].refutation.status, RefutationStatus::ThisChange);
+        judge_anew(&mut refuted, &[], &texts, &texts, &PathGlobs::default());
+        assert_eq!(still_refuted(&refuted, &[], &[], &[], &texts).len(), 1);
+    }
+
+    #[test]
+    fn words_that_were_harmless_only_under_a_setting_stand_again_without_it() {
+        let guard = "name = checked(name)";
+        let mut steering = by_unchanged_code(guard);
+        steering.record.category = "prompt-injection".to_owned();
+        let back = |paths: &[&str], path: &str, own: &str| -> Vec<String> {
+            let files = [FileDiff {
+                path: path.to_owned(),
+                old_path: FILE.to_owned(),
+                kind: if path == FILE {
+                    ChangeKind::Modified
+                } else {
+                    ChangeKind::Renamed
+                },
+                ..FileDiff::default()
+            }];
+            let guards = Texts::from([("src/guard.py".to_owned(), guard.to_owned())]);
+            let mut texts = guards.clone();
+            texts.insert(path.to_owned(), own.to_owned());
+            let mut carry_over = CarryOver {
+                refuted: vec![steering.clone()],
+                ..CarryOver::default()
+            };
+            let paths = PathGlobs::new(paths).expect("patterns");
+            judge_anew(&mut carry_over.refuted, &files, &texts, &guards, &paths);
+            let words = WhoseWords::default();
+            let all = assess(Vec::new(), &carry_over, &files, &texts, words, &RuleBook::default());
+            all.into_iter().map(|finding| finding.record.file).collect()
+        };
+        let without = TEXT.replace("c\n", "");
+        assert_eq!(back(&["src/**"], FILE, TEXT), [""; 0]);
+        assert_eq!(back(&[], FILE, TEXT), [FILE]);
+        assert_eq!(back(&[], FILE, &without), [""; 0], "the words are gone");
+        assert_eq!(back(&["src/**"], "docs/a.md", TEXT), ["docs/a.md"]);
+        assert_eq!(back(&["docs/**"], "docs/a.md", TEXT), [""; 0]);
     }
 }

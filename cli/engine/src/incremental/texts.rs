@@ -85,6 +85,15 @@ pub(super) fn exposed(head_sha: &str) -> String {
     )
 }
 
+/// The answer in a thread whose words counted as harmless only because of a setting, which does not cover their file any more.
+pub(super) fn uncovered(head_sha: &str) -> String {
+    format!(
+        "This was settled under `prompt_paths` of the target branch. With {} these do not cover the file, so it is open \
+         again.",
+        short(head_sha)
+    )
+}
+
 /// Why a new finding is dropped: people have settled it.
 pub(super) const SETTLED: &str = "people have settled this in its thread";
 

@@ -65,6 +65,7 @@ impl QuotedCode {
             status: RefutationStatus::Invalid,
             needed: false,
             fault: Some(fault.into()),
+            surroundings: None,
         }
     }
 }

@@ -389,6 +389,7 @@ mod tests {
             status: RefutationStatus::ThisChange,
             needed: true,
             fault: None,
+            surroundings: None,
         };
         let earlier = || dropped(Severity::Critical, Some(refutation()));
         for (own, is_held) in [

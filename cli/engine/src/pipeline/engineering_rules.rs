@@ -171,6 +171,7 @@ mod tests {
             status: RefutationStatus::UnchangedCode,
             needed: true,
             fault: None,
+            surroundings: None,
         });
         assert_eq!(asks(&[merged]), [""; 0], "code says that it is none");
     }

@@ -6,7 +6,7 @@ use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Se
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Before, FindingRecord, PatchId, PathId, Refutation, Squeezed, UnprovenFinding};
+use super::{Before, FindingRecord, PatchId, PathId, Refutation, RefutingCode, Squeezed, UnprovenFinding};
 
 /// The most characters of a claim that it keeps.
 pub(crate) const MAX_CLAIM: usize = 200;
@@ -176,4 +176,7 @@ pub struct RefutedFinding {
     /// The judge's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The state of that code. Set when a later review judges it anew.
+    #[serde(skip)]
+    pub(crate) now: RefutingCode,
 }

@@ -56,6 +56,8 @@ pub enum RefutingCode {
     Stands,
     /// It is gone, or another one.
     Gone,
+    /// It stands, and counts only under `prompt_paths`, which do not cover the file of the finding any more.
+    Uncovered,
 }
 
 /// The engineering rule that an earlier finding cites, against what is remembered of it.

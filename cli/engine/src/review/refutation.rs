@@ -24,6 +24,20 @@ pub struct Refutation {
     /// Why it does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// The surroundings of code that the change leaves as it was; none in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Surroundings>,
+}
+
+/// The surroundings of refuting code, as hashes: by them a later review knows it among its copies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Surroundings {
+    /// The lines that it is under by their smaller indentation, from that of its block to the outermost.
+    pub(crate) under: String,
+    /// The lines beside it in its block, and what is open where it begins: comments, texts and brackets.
+    pub(crate) beside: String,
+    /// How many pieces of the same code, this one included, the change leaves as they were under the same lines.
+    pub(crate) copies: usize,
 }
 
 /// What the check of a refutation found.

@@ -11,7 +11,7 @@ use crate::{
     incremental::{EarlierVerdicts, carried},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::SourceTree,
-    review::{CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus},
+    review::{CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus, Surroundings},
 };
 
 /// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
@@ -100,6 +100,11 @@ impl Refuter {
         };
         match check_refutation(finding, file, quoted.line, &quoted.quote) {
             Ok(found) => Refutation {
+                surroundings: if found.is_of_this_change {
+                    None
+                } else {
+                    Surroundings::of(file, found.line, found.end_line)
+                },
                 file: quoted.file,
                 line: found.line,
                 end_line: (found.end_line > found.line).then_some(found.end_line),

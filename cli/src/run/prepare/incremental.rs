@@ -5,8 +5,8 @@ use std::sync::Arc;
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
-        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, objects, still_refuted,
-        still_unlisted, still_unproven, touched, wanted,
+        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, judge_anew, narrow, objects,
+        refuting_files, still_refuted, still_unlisted, still_unproven, touched, wanted,
     },
     pipeline::Prior,
     prompt::written_by_people,
@@ -15,7 +15,7 @@ use conclave_engine::{
     session::CoordinatorMailbox,
 };
 use conclave_git::{Blob, Repository};
-use conclave_shared::reviewer::ReviewerName;
+use conclave_shared::{path_globs::PathGlobs, reviewer::ReviewerName};
 
 use crate::{diff::Spool, exit::Failure, run::prepare::change::Job};
 
@@ -29,7 +29,7 @@ pub(crate) async fn prepare(
     diff: &mut FilteredDiff,
     plan: &Plan,
     instructions: &Instructions,
-    words: WhoseWords,
+    (words, prompt_paths): (WhoseWords, &PathGlobs),
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     if job.subject.merge_request.is_none() {
@@ -39,7 +39,7 @@ pub(crate) async fn prepare(
     let panel = plan.members.iter().filter(|member| member.route.is_ok());
     let panel: Vec<ReviewerName> = panel.map(|member| member.name.clone()).collect();
     let rules = &plan.rules.book;
-    narrow_down(job, diff, &panel, instructions, (words, rules), spool).await
+    narrow_down(job, diff, &panel, instructions, (words, rules, prompt_paths), spool).await
 }
 
 /// The same for this panel.
@@ -48,14 +48,18 @@ async fn narrow_down(
     diff: &mut FilteredDiff,
     panel: &[ReviewerName],
     instructions: &Instructions,
-    (words, rules): (WhoseWords, &RuleBook),
+    (words, rules, prompt_paths): (WhoseWords, &RuleBook, &PathGlobs),
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     forget_what_nobody_shows(&mut job.carry_over, &existing);
+    let refuting = refuting_files(&job.carry_over.refuted, &diff.files).into_iter();
+    let at_base: Vec<(String, bool)> = refuting.map(|path| (path, true)).collect();
+    let at_base = texts(job, &at_base).await?;
     let mut texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
     let written = written_by_people(&job.subject, &existing);
     texts.insert(CONTEXT_FILE.to_owned(), written.clone());
+    judge_anew(&mut job.carry_over.refuted, &diff.files, &texts, &at_base, prompt_paths);
     job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
     follow(&job.repository, &mut job.subject, diff, &written).await?;
 

@@ -247,7 +247,7 @@ impl Scene {
             &mut diff,
             &[security()],
             &self.instructions,
-            (WhoseWords::default(), &RuleBook::default()),
+            (WhoseWords::default(), &RuleBook::default(), &PathGlobs::default()),
             &spool,
         )
         .await
@@ -1460,6 +1460,61 @@ async fn a_critical_is_fixed_elsewhere_only_by_code_and_by_the_changes_own_code_
     // And so it stays, while the file is as it is.
     let again = scene.run(&found).await;
     assert!(!again.review.approval_holds.is_empty() && !scene.is_approved());
+}
+
+/// Code of the target branch with the line that is quoted against the finding, and that line once more in another function.
+const OLD_GUARD: &str = "def is_name(bad):\n    bad = str(bad)\n    return bad.isidentifier()\n\n\n\
+    def is_key(bad):\n    return bad.isidentifier()\n";
+
+/// An approved merge request whose critical finding the judge took for fixed by [`OLD_GUARD`].
+async fn fixed_by_the_target_branch() -> Scene {
+    let scene = Scene::of(&[(A, &text(&[(5, "bad one")]))]).await;
+    scene.rebase(&[(GUARD, OLD_GUARD)]);
+    let found = [(A, "bad one", CRITICAL)];
+    scene.run(&found).await;
+    scene.reply("bad one", scene.bob, "That is checked in guard.py.");
+    let quote = "    return bad.isidentifier()";
+    scene.run_judged(&found, fixed_elsewhere("bad one", GUARD, quote)).await;
+    assert!(scene.is_approved(), "code that the change leaves as it is");
+    scene
+}
+
+#[tokio::test]
+async fn code_that_refutes_has_to_stand_where_the_judge_saw_it() {
+    let is_name = "def is_name(bad):\n    bad = str(bad)\n    return bad.isidentifier()\n";
+    let bare = "def is_name(bad):\n    bad = str(bad)\n    return True\n";
+    let copy = "\n\ndef dead(bad):\n    return bad.isidentifier()\n";
+    let stands = ["critical Bad: bad one."];
+    for (guard, standing, is_held, is_approved) in [
+        (OLD_GUARD.replace(is_name, bare), &stands[..], false, false),
+        (OLD_GUARD.replace(is_name, bare) + copy, &stands[..], false, false),
+        (format!("X = \"\"\"\n{is_name}\"\"\"\n\n\n{bare}"), &stands[..0], true, false),
+        (format!("LIMIT = 3\n\n\n{OLD_GUARD}{copy}"), &stands[..0], false, true),
+    ] {
+        let scene = fixed_by_the_target_branch().await;
+        scene.push(&[(GUARD, &guard)]);
+        let run = scene.run(&[]).await;
+        assert_eq!(run.surviving(), standing, "{guard}");
+        assert_eq!(is_held_for_its_own_code(&run), is_held, "{guard}");
+        assert_eq!(scene.is_approved(), is_approved, "{guard}");
+    }
+}
+
+#[tokio::test]
+async fn code_that_is_of_the_change_by_now_leaves_the_approval_to_a_person() {
+    let scene = fixed_by_the_target_branch().await;
+    scene.rebase(&[(GUARD, "LIMIT = 3\n")]);
+    scene.push(&[(GUARD, OLD_GUARD)]);
+    for run in [scene.run(&[]).await, scene.run(&[]).await] {
+        assert_eq!(run.surviving(), [""; 0]);
+        assert!(is_held_for_its_own_code(&run), "{:?}", run.review.approval_holds);
+    }
+    assert!(!scene.is_approved());
+}
+
+fn is_held_for_its_own_code(run: &Run) -> bool {
+    let mut holds = run.review.approval_holds.iter();
+    holds.any(|hold| hold.cause == conclave_engine::review::HoldCause::RefutedByThisChange)
 }
 
 #[tokio::test]

@@ -123,6 +123,8 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         Some(EarlierStatus::Fixed) if changed && in_talk => Outcome::FixedInTalk,
         Some(EarlierStatus::Fixed) if changed => Outcome::Fixed,
         Some(EarlierStatus::NotFixed) => Outcome::Stands,
+        // It was fixed by code that is gone now.
+        _ if is_back(finding) => Outcome::Stands,
         // Its thread could not be resolved.
         _ if finding.before == Before::Fixed && changed && !in_talk && finding.state == ThreadState::Open => {
             Outcome::Fixed
@@ -133,11 +135,11 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that it quotes is what it was before, and so are
-/// the lines beside it, or the code that refuted it is gone.
+/// the lines beside it, or the code that refuted it does not count any more.
 fn is_back(finding: &ExistingFinding) -> bool {
     finding.record.is_serious()
         && match finding.refuting {
-            RefutingCode::Gone => is_there(finding),
+            RefutingCode::Gone | RefutingCode::Uncovered => is_there(finding),
             RefutingCode::None => finding.anchor == AnchorState::Unchanged,
             RefutingCode::Stands => false,
         }
@@ -205,10 +207,10 @@ pub(super) fn change(
             resolve: false,
         },
         Outcome::Back => ThreadChange::Answer {
-            text: if finding.refuting == RefutingCode::Gone && !seen.again {
-                texts::exposed(head_sha)
-            } else {
-                texts::back(head_sha)
+            text: match finding.refuting {
+                RefutingCode::Gone if !seen.again => texts::exposed(head_sha),
+                RefutingCode::Uncovered if !seen.again => texts::uncovered(head_sha),
+                _ => texts::back(head_sha),
             },
             resolve: false,
         },
