@@ -1488,7 +1488,12 @@ async fn code_that_refutes_has_to_stand_where_the_judge_saw_it() {
     for (guard, standing, is_held, is_approved) in [
         (OLD_GUARD.replace(is_name, bare), &stands[..], false, false),
         (OLD_GUARD.replace(is_name, bare) + copy, &stands[..], false, false),
-        (format!("X = \"\"\"\n{is_name}\"\"\"\n\n\n{bare}"), &stands[..0], true, false),
+        (
+            format!("X = \"\"\"\n{is_name}\"\"\"\n\n\n{bare}"),
+            &stands[..0],
+            true,
+            false,
+        ),
         (format!("LIMIT = 3\n\n\n{OLD_GUARD}{copy}"), &stands[..0], false, true),
     ] {
         let scene = fixed_by_the_target_branch().await;
