@@ -1180,3 +1180,112 @@ fn another_package_under_a_name_is_found_and_a_newer_version_of_it_is_not() {
     let two_names = yarn("other@^2, left-pad@^1", "other", "2.0.0");
     assert_eq!(found("yarn.lock", Some(&one_name), &two_names), one("source", 3));
 }
+
+/// The claims of the findings.
+fn claims(path: &str, base: &str, head: &str) -> Vec<String> {
+    let findings = check(path, Some(base), head).expect("readable");
+    findings.into_iter().map(|finding| finding.claim).collect()
+}
+
+#[test]
+fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
+    let cargo = |source: &str| format!("version = 4\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{source}");
+    let crates = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";
+    let npm = |package: &str| {
+        format!("{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/ui\": {{{package}}}}}}}\n")
+    };
+    let pnpm = |version: &str, packages: &str| {
+        format!(
+            "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      ui:\n        specifier: '*'\n        version: \
+             {version}\n{packages}"
+        )
+    };
+    let old_pnpm = |package: &str| format!("lockfileVersion: '6.0'\npackages:\n  {package}\n");
+    let uv = |source: &str| {
+        format!("version = 1\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\nsource = {source}\n")
+    };
+    let bun = |package: &str| format!("{{\"packages\": {{\n\"ui\": [{package}]}}}}\n");
+    let berry = |place: &str| {
+        format!(
+            "__metadata:\n  version: 8\n\n\"ui@{place}\":\n  version: 1.0.0\n  resolution: \"ui@{place}\"\n"
+        )
+    };
+    let poetry = |more: &str| format!("[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{more}");
+    let resolved = "\"version\": \"1.0.0\", \"resolved\": \"https://registry.npmjs.org/ui/-/ui-1.0.0.tgz\", \
+                    \"integrity\": \"sha512-A\"";
+    for (path, base, head) in [
+        ("Cargo.lock", cargo(""), cargo(crates)),
+        (
+            "Cargo.lock",
+            cargo("source = \"git+https://github.com/a/ui?branch=main#abc\"\n"),
+            cargo(crates),
+        ),
+        (
+            "package-lock.json",
+            npm("\"resolved\": \"packages/ui\", \"link\": true"),
+            npm(resolved),
+        ),
+        (
+            "pnpm-lock.yaml",
+            pnpm("link:packages/ui", ""),
+            pnpm("1.0.0", "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n"),
+        ),
+        (
+            "pnpm-lock.yaml",
+            old_pnpm("file:packages/ui:\n    resolution: {directory: packages/ui, type: directory}\n    name: ui"),
+            old_pnpm("/ui@1.0.0:\n    resolution: {integrity: sha512-A}"),
+        ),
+        (
+            "uv.lock",
+            uv("{ editable = \"packages/ui\" }"),
+            uv("{ registry = \"https://pypi.org/simple\" }\n\
+                sdist = { url = \"https://files.pythonhosted.org/ui.tar.gz\", hash = \"sha256:a\" }"),
+        ),
+        (
+            "yarn.lock",
+            "# yarn lockfile v1\n\n\"ui@file:packages/ui\":\n  version \"1.0.0\"\n".to_owned(),
+            "# yarn lockfile v1\n\nui@^1:\n  version \"1.0.0\"\n  resolved \"https://registry.yarnpkg.com/ui/-/ui-1.0.0.tgz\"\n  \
+             integrity sha512-A\n"
+                .to_owned(),
+        ),
+        (
+            "yarn.lock",
+            berry("workspace:packages/ui"),
+            format!("{}  checksum: 10c0/aa\n", berry("npm:1.0.0")),
+        ),
+        (
+            "bun.lock",
+            bun("\"ui@workspace:packages/ui\""),
+            bun("\"ui@1.0.0\", \"\", {}, \"sha512-A\""),
+        ),
+        (
+            "poetry.lock",
+            poetry("files = []\n\n[package.source]\ntype = \"directory\"\nurl = \"ui\"\n"),
+            poetry("files = [{file = \"ui.whl\", hash = \"sha256:a\"}]\n"),
+        ),
+    ] {
+        assert_eq!(found(path, Some(&base), &base), [], "{path}");
+        let claims = claims(path, &base, &head);
+        let [claim] = claims.as_slice() else { panic!("{path}: {claims:?}") };
+        assert!(claim.starts_with("`ui` comes from "), "{path}: {claim}");
+        assert!(claim.ends_with(", and came from another place before."), "{path}: {claim}");
+    }
+    let other = format!("{}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n{crates}", cargo(""));
+    assert_eq!(found("Cargo.lock", Some(&cargo("")), &other), [], "the first one from there");
+    let link = pnpm("link:packages/ui", "");
+    let served = pnpm("1.0.0", "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n");
+    assert_eq!(found("pnpm-lock.yaml", Some(&served), &link), one("registry", 7));
+}
+
+#[test]
+fn the_first_package_of_a_registry_has_to_have_its_hash() {
+    let base = "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n";
+    let head = |checksum: &str| {
+        format!(
+            "{base}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             {checksum}"
+        )
+    };
+    assert_eq!(found("Cargo.lock", Some(base), &head("checksum = \"aaaa\"\n")), []);
+    assert_eq!(found("Cargo.lock", Some(base), &head("")), one("integrity", 10));
+}

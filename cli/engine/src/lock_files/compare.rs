@@ -56,12 +56,10 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
 /// Registries that the base does not use. Without a base, the usual ones are nothing to wonder about.
 fn registries(change: &Change<'_>) -> Vec<Finding> {
     let base = change.base.map(LockFile::registries).unwrap_or_default();
-    let private = !base.is_empty() && !base.iter().any(|registry| change.usual.contains(registry));
     let mut new: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in &change.head.entries {
         if let Source::Registry(registry) = &entry.source
-            && !base.contains(registry.as_str())
-            && (private || !change.usual.contains(&registry.as_str()))
+            && is_new_registry(change, &base, registry)
         {
             new.entry(registry).or_default().push(entry);
         }
@@ -94,6 +92,13 @@ fn registries(change: &Change<'_>) -> Vec<Finding> {
             finding(change, "lock-file-registry", severity, claim, scenario, entries[0])
         })
         .collect()
+}
+
+/// Returns whether a registry is worth a finding where the base uses these. The usual ones are none, unless only private
+/// ones are used.
+fn is_new_registry(change: &Change<'_>, base: &HashSet<&str>, registry: &str) -> bool {
+    let private = !base.is_empty() && !base.iter().any(|registry| change.usual.contains(registry));
+    !base.contains(registry) && (private || !change.usual.contains(&registry))
 }
 
 fn packages(entries: &[&Entry]) -> String {
@@ -172,7 +177,11 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .filter(|entry| entry.hash == Hash::Present)
         .map(|entry| entry.name.as_str())
         .collect();
-    let never = change.base.is_some_and(|base| !base.entries.is_empty()) && hashed_names.is_empty();
+    // Only a package of a registry could have had one: the project's own files, or repositories, say nothing.
+    let could_have = |entry: &Entry| {
+        matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry) && entry.hash != Hash::Beside
+    };
+    let never = hashed_names.is_empty() && change.base.is_some_and(|base| base.entries.iter().any(could_have));
     // What comes from a repository or an address may do without, unless it had one there.
     let hashed_places: HashSet<(&str, String)> = change
         .base
@@ -219,17 +228,22 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
 }
 
 /// Packages that were there before, and now come from another place that the rules above do not report: another registry
-/// that the project uses already, another package of the same registry, another address for the same version, or no registry
-/// any more but files of the project itself.
+/// that the project uses already, another package of the same registry, another address for the same version, a registry in
+/// the place of the project's own files or of a repository, or no registry any more but files of the project itself.
 fn moved(change: &Change<'_>) -> Vec<Finding> {
     let Some(base) = change.base else { return Vec::new() };
     let registries = base.registries();
     let mut origins: HashMap<&str, HashSet<String>> = HashMap::new();
     let mut addresses: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
     let mut paths: HashMap<&str, HashSet<&str>> = HashMap::new();
+    // Packages that a registry served.
+    let mut served = HashSet::new();
     for entry in &base.entries {
         if entry.source == Source::Local {
             paths.entry(&entry.name).or_default().insert(&entry.source_text);
+        }
+        if matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry) && entry.hash != Hash::Beside {
+            served.insert(entry.name.as_str());
         }
         let of_name = origins.entry(&entry.name).or_default();
         of_name.insert(entry.origin().unwrap_or_else(|| THIS_PROJECT.to_owned()));
@@ -246,9 +260,13 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
             let was_at = paths.get(entry.name.as_str());
             return was_elsewhere || was_at.is_some_and(|known| !known.contains(entry.source_text.as_str()));
         }
-        // What is new for the whole file has been reported.
+        // What is new for the whole file has been reported. The usual registry is not, and is news for a package that none
+        // served.
         let is_known_source = match &entry.source {
-            Source::Registry(registry) => registries.contains(registry.as_str()),
+            Source::Registry(registry) => {
+                registries.contains(registry.as_str())
+                    || !served.contains(entry.name.as_str()) && !is_new_registry(change, &registries, registry)
+            }
             Source::DefaultRegistry => true,
             Source::Git(_) | Source::Url(_) => entry.hash == Hash::Beside,
             Source::Local => false,

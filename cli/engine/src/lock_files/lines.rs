@@ -19,7 +19,16 @@ pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
             block = entries.len();
             for request in line.trim_end_matches(':').split(", ") {
                 let (name, range) = split_name(request.trim_matches('"'));
-                if entries[block..].iter().any(|entry| entry.name == name) {
+                // A directory has no address but the one that is asked for. An address that follows is what counts.
+                let asked = if npm_source(range) == Source::Local {
+                    Source::Local
+                } else {
+                    Source::DefaultRegistry
+                };
+                if let Some(entry) = entries[block..].iter_mut().find(|entry| entry.name == name) {
+                    if asked != Source::Local {
+                        entry.source = asked;
+                    }
                     continue;
                 }
                 if let Some(other) = range.strip_prefix("npm:") {
@@ -28,7 +37,7 @@ pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
                 entries.push(Entry {
                     name: name.to_owned(),
                     version: String::new(),
-                    source: Source::DefaultRegistry,
+                    source: asked,
                     hash: Hash::Missing,
                     integrity: String::new(),
                     source_text: String::new(),

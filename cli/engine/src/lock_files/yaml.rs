@@ -49,6 +49,8 @@ struct PnpmNeeds {
 
 #[derive(Deserialize)]
 struct PnpmPackage {
+    /// Its name, where the key is a place.
+    name: Option<String>,
     #[serde(default)]
     resolution: PnpmResolution,
     #[serde(default)]
@@ -109,8 +111,10 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
             (name, "") => name.rsplit_once('/').unwrap_or((name, "")),
             both => both,
         };
+        let written = package.name.as_deref();
+        let written = written.filter(|_| !matches!(source, Source::Registry(_) | Source::DefaultRegistry));
         Entry {
-            name: name.to_owned(),
+            name: written.unwrap_or(name).to_owned(),
             version: version.to_owned(),
             source,
             hash: Hash::required(resolution.integrity.is_some()),
@@ -128,7 +132,7 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-/// Names under which another package is installed.
+/// Names under which another package is installed, or a directory of the project.
 fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
     let of_registries = file.packages.keys().map(String::as_str).zip(entries);
     let of_registries: HashMap<&str, &Entry> = of_registries
@@ -147,7 +151,20 @@ fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
         let plain = version.and_then(|version| version.split('(').next());
         let mut keys = [version, plain].into_iter().flatten();
         let Some((key, package)) = keys.find_map(|key| of_registries.get_key_value(key)) else {
-            // A version of the package of that name, or a place.
+            // A version of the package of that name, or a place. A directory that is linked stands nowhere else.
+            if let Some(link) = version.filter(|version| version.starts_with("link:"))
+                && seen.insert((name, link))
+            {
+                aliases.push(Entry {
+                    name: name.clone(),
+                    version: String::new(),
+                    source: Source::Local,
+                    hash: Hash::Beside,
+                    integrity: String::new(),
+                    source_text: String::new(),
+                    anchor: link.to_owned(),
+                });
+            }
             continue;
         };
         if package.name != *name && seen.insert((name, *key)) {
