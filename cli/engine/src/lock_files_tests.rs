@@ -1289,3 +1289,53 @@ fn the_first_package_of_a_registry_has_to_have_its_hash() {
     assert_eq!(found("Cargo.lock", Some(base), &head("checksum = \"aaaa\"\n")), []);
     assert_eq!(found("Cargo.lock", Some(base), &head("")), one("integrity", 10));
 }
+
+#[test]
+fn each_document_of_a_file_of_pnpm_is_compared() {
+    let project = "lockfileVersion: '9.0'
+packages:
+  a@1.0.0:
+    resolution: {integrity: sha512-BBBB}
+";
+    let own = "---
+lockfileVersion: '9.0'
+importers:
+  .:
+    packageManagerDependencies:
+      pnpm:
+        specifier: 11.0.0
+        version: 11.0.0
+packages:
+  pnpm@11.0.0:
+    resolution: {integrity: sha512-AAAA}
+---
+";
+    let both = format!("{own}{project}");
+    let another = "version: other@1.0.0\npackages:\n  other@1.0.0:\n    resolution: {integrity: sha512-CCCC}\n";
+    table(
+        "pnpm-lock.yaml",
+        &both,
+        &[
+            ("a@1.0.0", "a@1.0.1", &[]),
+            ("11.0.0", "11.0.1", &[]),
+            ("sha512-AAAA", "sha512-EVIL", &[("integrity", 11)]),
+            ("sha512-BBBB", "sha512-EVIL", &[("integrity", 16)]),
+            ("{integrity: sha512-BBBB}", "{}", &[("integrity", 16)]),
+            (
+                "{integrity: sha512-AAAA}",
+                "{tarball: https://evil.example/pnpm.tgz}",
+                &[("source", 11)],
+            ),
+            ("version: 11.0.0\npackages:\n", another, &[("source", 8)]),
+            (
+                "sha512-BBBB}\n",
+                "sha512-BBBB}\n---\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-EVIL}\n",
+                &[("integrity", 20)],
+            ),
+        ],
+    );
+    assert_eq!(found("pnpm-lock.yaml", Some(project), &both), []);
+    assert_eq!(found("pnpm-lock.yaml", Some(&both), project), []);
+    assert_eq!(found("pnpm-lock.yaml", Some(project), &format!("---\n{project}")), []);
+    let _ = check("pnpm-lock.yaml", None, "").expect_err("nothing to compare");
+}

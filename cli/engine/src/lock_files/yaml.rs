@@ -14,6 +14,19 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
 }
 
+/// Reads each document: pnpm keeps itself, and what its settings load, in one of its own before that of the project.
+fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, String> {
+    let mut documents = Vec::new();
+    for document in serde_norway::Deserializer::from_str(text) {
+        let document = T::deserialize(document).map_err(|error| format!("it is not valid YAML: {error}"))?;
+        documents.push(document);
+    }
+    if documents.is_empty() {
+        return Err("it is not valid YAML: it is empty".to_owned());
+    }
+    Ok(documents)
+}
+
 /// Dependencies by the names under which they are installed, each with a version, or the key of another package, perhaps as
 /// `version` beside what was asked for.
 type Dependencies = BTreeMap<String, Value>;
@@ -45,6 +58,22 @@ struct PnpmNeeds {
     dev: Dependencies,
     #[serde(default, rename = "optionalDependencies")]
     optional: Dependencies,
+    #[serde(default, rename = "configDependencies")]
+    config: Dependencies,
+    #[serde(default, rename = "packageManagerDependencies")]
+    package_manager: Dependencies,
+}
+
+impl PnpmNeeds {
+    fn all(&self) -> [&Dependencies; 5] {
+        [
+            &self.always,
+            &self.dev,
+            &self.optional,
+            &self.config,
+            &self.package_manager,
+        ]
+    }
 }
 
 #[derive(Deserialize)]
@@ -96,7 +125,11 @@ impl PnpmResolution {
 }
 
 pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
-    let file: PnpmFile = read(text)?;
+    let documents: Vec<PnpmFile> = read_all(text)?;
+    Ok(documents.iter().flat_map(pnpm_document).collect())
+}
+
+fn pnpm_document(file: &PnpmFile) -> Vec<Entry> {
     let entries = file.packages.iter().map(|(key, package)| {
         let resolution = &package.resolution;
         let (source, source_text) = match (&resolution.repo, &resolution.tarball, &resolution.directory) {
@@ -124,12 +157,12 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
         }
     });
     let mut entries: Vec<Entry> = entries.collect();
-    let mut more = pnpm_aliases(&file, &entries);
+    let mut more = pnpm_aliases(file, &entries);
     for (package, entry) in file.packages.values().zip(&entries) {
         package.resolution.add_programs(entry, &mut more);
     }
     entries.append(&mut more);
-    Ok(entries)
+    entries
 }
 
 /// Names under which another package is installed, or a directory of the project.
@@ -139,7 +172,7 @@ fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
         .filter(|(_, entry)| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry))
         .collect();
     let needs = file.importers.values().chain(file.snapshots.values());
-    let needs = needs.flat_map(|needs| [&needs.always, &needs.dev, &needs.optional]);
+    let needs = needs.flat_map(PnpmNeeds::all);
     let of_packages = file.packages.values();
     let of_packages = of_packages.flat_map(|package| [&package.dependencies, &package.optional_dependencies]);
     let root = [&file.dependencies, &file.dev_dependencies, &file.optional_dependencies];
