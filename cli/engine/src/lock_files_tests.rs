@@ -1339,3 +1339,70 @@ packages:
     assert_eq!(found("pnpm-lock.yaml", Some(project), &format!("---\n{project}")), []);
     let _ = check("pnpm-lock.yaml", None, "").expect_err("nothing to compare");
 }
+
+#[test]
+fn a_package_that_yarn_itself_patches_comes_from_its_registry() {
+    let plain = r#"__metadata:
+  version: 8
+  cacheKey: 10c0
+
+"typescript@npm:^5.3.0":
+  version: 5.3.3
+  resolution: "typescript@npm:5.3.3"
+  checksum: 10c0/aa
+"#;
+    let patched = r#"
+"typescript@patch:typescript@npm%3A^5.3.0#optional!builtin<compat/typescript>":
+  version: 5.3.3
+  resolution: "typescript@patch:typescript@npm%3A5.3.3#optional!builtin<compat/typescript>::version=5.3.3&hash=e012d7"
+  checksum: 10c0/bb
+
+"fsevents@npm:~2.3.2":
+  version: 2.3.3
+  resolution: "fsevents@npm:2.3.3"
+  checksum: 10c0/cc
+  conditions: os=darwin
+
+"fsevents@patch:fsevents@npm%3A~2.3.2#optional!builtin<compat/fsevents>":
+  version: 2.3.3
+  resolution: "fsevents@patch:fsevents@npm%3A2.3.3#optional!builtin<compat/fsevents>::version=2.3.3&hash=df0bf1"
+  conditions: os=darwin
+"#;
+    let both = format!("{plain}{patched}");
+    assert_eq!(found("yarn.lock", Some(plain), &both), []);
+    table(
+        "yarn.lock",
+        &both,
+        &[
+            ("5.3", "5.4", &[]),
+            ("2.3", "2.4", &[]),
+            ("optional!", "~", &[]),
+            ("10c0/bb", "10c0/ee", &[("integrity", 13)]),
+            (
+                "patch:typescript@npm%3A5.3.3",
+                "patch:typescript@https%3A//evil.example/t.tgz",
+                &[("source", 12)],
+            ),
+            (
+                "patch:typescript@npm%3A5.3.3",
+                "patch:evil@npm%3A5.3.3",
+                &[("source", 12)],
+            ),
+            (
+                "npm%3A5.3.3#",
+                "npm%3A5.3.3%3A%3A__archiveUrl=https%253A%252F%252Fevil.example%252Ft.tgz#",
+                &[("registry", 12)],
+            ),
+            (
+                "#optional!builtin<compat/typescript>::version",
+                "#~/.yarn/patches/t.patch::version",
+                &[("registry", 12)],
+            ),
+            (
+                "#optional!builtin<compat/typescript>::version",
+                "#optional!builtin<compat/typescript>&~/.yarn/patches/t.patch>::version",
+                &[("registry", 12)],
+            ),
+        ],
+    );
+}

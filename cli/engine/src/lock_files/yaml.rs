@@ -233,18 +233,22 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
         let Some(resolution) = &package.resolution else {
             continue;
         };
-        let (name, specifier) = split_name(resolution);
-        let (source, source_text) = match specifier.split_once("__archiveUrl=") {
-            Some((_, url)) => (Source::Registry(origin(&unescape(url))), url),
-            None => (
-                npm_source(specifier.strip_prefix("npm:").unwrap_or(specifier)),
-                specifier,
-            ),
+        let (installed, written) = split_name(resolution);
+        let patched = builtin_patch(written);
+        let (name, specifier) = match &patched {
+            Some((locator, _)) => split_name(locator),
+            None => (installed, written),
         };
-        if matches!(source, Source::Registry(_) | Source::DefaultRegistry) {
+        let (source, source_text) = match specifier.split_once("__archiveUrl=") {
+            Some((_, url)) => (Source::Registry(archive_origin(url)), url),
+            None => (npm_source(specifier.strip_prefix("npm:").unwrap_or(specifier)), written),
+        };
+        // What is behind is where the version comes from.
+        let version = specifier.split("::").next().unwrap_or_default();
+        let is_served = matches!(source, Source::Registry(_) | Source::DefaultRegistry);
+        if is_served {
             let names = requests.split(", ").map(|request| split_name(request).0);
-            let others: BTreeSet<&str> = names.filter(|other| *other != name).collect();
-            let version = specifier.split("::").next().unwrap_or_default();
+            let others: BTreeSet<&str> = names.chain([installed]).filter(|other| *other != name).collect();
             let version = version.strip_prefix("npm:").unwrap_or(version);
             entries.extend(others.into_iter().map(|other| Entry {
                 name: other.to_owned(),
@@ -259,12 +263,16 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
         }
         entries.push(Entry {
             name: name.to_owned(),
-            // What is behind is where the version comes from.
-            version: specifier.split("::").next().unwrap_or_default().to_owned(),
+            version: match &patched {
+                Some((_, patch)) => format!("{version}+{patch}"),
+                None => version.to_owned(),
+            },
             source,
-            // What is for another platform may never have been fetched.
             hash: match (&package.checksum, &package.conditions) {
                 (Some(_), _) => Hash::Present,
+                // Yarn makes it of the package that the registry serves, which has an entry of its own.
+                (None, _) if is_served && patched.is_some() => Hash::Beside,
+                // What is for another platform may never have been fetched.
                 (None, Some(_)) => Hash::Optional,
                 (None, None) => Hash::Missing,
             },
@@ -276,12 +284,29 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-/// The two escapes that stand before the path of an address.
-fn unescape(url: &str) -> String {
-    let url = url.split("::").next().unwrap_or_default();
-    url.replace("%3A", ":")
+/// The package that a patch of Yarn itself is for, as its own locator, and the patch; `None` for a patch of the project.
+/// Both stand in `patch:typescript@npm%3A5.3.3#optional!builtin<compat/typescript>::version=5.3.3&hash=e012d7`.
+fn builtin_patch(specifier: &str) -> Option<(String, &str)> {
+    let (locator, patch) = specifier.strip_prefix("patch:")?.split_once('#')?;
+    let patch = patch.split("::").next().unwrap_or_default();
+    let patch = patch.trim_start_matches("optional!").trim_start_matches('~');
+    let name = patch.strip_prefix("builtin<")?.strip_suffix('>')?;
+    // More than one patch is a list.
+    let is_one = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte));
+    is_one.then(|| (unescape(locator), patch))
+}
+
+fn archive_origin(url: &str) -> String {
+    origin(&unescape(url.split("::").next().unwrap_or_default()))
+}
+
+/// The escapes of locators and addresses, undone once.
+fn unescape(text: &str) -> String {
+    text.replace("%3A", ":")
         .replace("%3a", ":")
         .replace("%2F", "/")
         .replace("%2f", "/")
         .replace("%40", "@")
+        .replace("%23", "#")
+        .replace("%25", "%")
 }
