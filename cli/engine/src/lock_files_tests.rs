@@ -1406,3 +1406,71 @@ fn a_package_that_yarn_itself_patches_comes_from_its_registry() {
         ],
     );
 }
+
+#[test]
+fn another_commit_of_the_same_repository_is_nothing_new_and_another_repository_is() {
+    let yarn = |address: &str| format!("# yarn lockfile v1\n\n\"lib@acme/lib\":\n  version \"1.0.0\"\n  resolved \"{address}\"\n");
+    for (path, text) in [
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '9.0'\npackages:\n  lib@https://codeload.github.com/PLACE/tar.gz/COMMIT:\n    resolution: \
+             {tarball: https://codeload.github.com/PLACE/tar.gz/COMMIT, integrity: sha512-HASH}\n    version: 1.0.0\n"
+                .to_owned(),
+        ),
+        ("yarn.lock", yarn("https://codeload.github.com/PLACE/tar.gz/COMMIT#HASH")),
+        ("yarn.lock", yarn("https://git.example/PLACE/archive/COMMIT.tar.gz#HASH")),
+        ("yarn.lock", yarn("git+https://github.com/PLACE.git#COMMIT")),
+        (
+            "package-lock.json",
+            "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/lib\": {\"version\": \"1.0.0\", \"resolved\": \
+             \"git+ssh://git@github.com/PLACE.git#COMMIT\", \"integrity\": \"sha512-HASH\"}}}\n"
+                .to_owned(),
+        ),
+        (
+            "composer.lock",
+            "{\"packages\": [{\"name\": \"acme/lib\", \"version\": \"dev-master\",\n\"source\": {\"type\": \"git\", \"url\": \
+             \"https://github.com/PLACE.git\", \"reference\": \"COMMIT\"},\n\"dist\": {\"type\": \"zip\", \"url\": \
+             \"https://api.github.com/repos/PLACE/zipball/COMMIT\", \"reference\": \"COMMIT\", \"shasum\": \"HASH\"},\n\
+             \"notification-url\": \"https://packagist.org/downloads/\"}]}\n"
+                .to_owned(),
+        ),
+    ] {
+        let at = |place: &str, commit: &str, hash: &str| {
+            let text = text.replace("PLACE", place).replace("COMMIT", &commit.repeat(40));
+            text.replace("HASH", &hash.repeat(40))
+        };
+        let base = at("acme/lib", "a", "c");
+        assert_eq!(found(path, Some(&base), &at("acme/lib", "b", "d")), [], "{text}");
+        for place in ["evil/lib", "acme/evil", "acme/lib/../../evil/lib"] {
+            assert_ne!(found(path, Some(&base), &at(place, "b", "d")), [], "{place}: {text}");
+        }
+        if text.contains("HASH") {
+            let found = found(path, Some(&base), &at("acme/lib", "a", "d"));
+            assert!(matches!(&found[..], [(name, _)] if name == "integrity"), "{found:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn another_version_at_the_same_address_is_nothing_new_and_another_address_is() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/xlsx": {"version": "0.20.1", "resolved": "https://cdn.example/xlsx-0.20.1/xlsx-0.20.1.tgz", "integrity": "sha512-A"}
+}}
+"#;
+    let path = "package-lock.json";
+    let newer = npm.replace("0.20.1", "0.20.2");
+    assert_eq!(found(path, Some(npm), &newer), []);
+    for (from, to) in [
+        ("/xlsx-0.20.1/", "/evil-0.20.1/"),
+        ("/xlsx-0.20.1/", "/xlsx-0.20.1/../evil/"),
+        ("cdn.example", "cdn.evil.example"),
+        ("cdn.example", "evil.example\\\\@cdn.example"),
+    ] {
+        assert_eq!(after(path, npm, from, to), one("source", 2), "{to}");
+    }
+    let unpinned = newer.replace(", \"integrity\": \"sha512-A\"", "");
+    assert_eq!(found(path, Some(npm), &unpinned), one("integrity", 2));
+    let other = newer.replace("sha512-A", "sha512-B");
+    let other = other.replace("\"version\": \"0.20.2\"", "\"version\": \"0.20.1\"");
+    assert_eq!(found(path, Some(npm), &other), one("integrity", 2), "under the same version");
+}

@@ -111,11 +111,12 @@ fn packages(entries: &[&Entry]) -> String {
 
 /// Dependencies that come from a repository or an address, and did not at base.
 fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
-    let known: HashSet<(&str, &str)> = change
+    let known: HashSet<(&str, String)> = change
         .base
         .iter()
         .flat_map(|base| &base.entries)
-        .filter_map(|entry| Some((entry.name.as_str(), elsewhere(entry)?.1)))
+        .filter(|entry| elsewhere(entry).is_some())
+        .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let mut seen = HashSet::new();
     let new: Vec<&Entry> = change
@@ -123,10 +124,9 @@ fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
         .entries
         .iter()
         .filter(|entry| {
-            elsewhere(entry).is_some_and(|(_, url)| {
-                let key = (entry.name.as_str(), url);
-                !known.contains(&key) && seen.insert(key)
-            })
+            // Another version or commit in the same place is nothing new.
+            let key = (entry.name.as_str(), entry.place());
+            elsewhere(entry).is_some() && !known.contains(&key) && seen.insert(key)
         })
         .collect();
     reported(
@@ -188,11 +188,11 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .iter()
         .flat_map(|base| &base.entries)
         .filter(|entry| entry.hash == Hash::Present)
-        .map(|entry| (entry.name.as_str(), entry.address()))
+        .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let needs_hash = |entry: &Entry| match entry.source {
         Source::Registry(_) | Source::DefaultRegistry => true,
-        Source::Git(_) | Source::Url(_) => hashed_places.contains(&(entry.name.as_str(), entry.address())),
+        Source::Git(_) | Source::Url(_) => hashed_places.contains(&(entry.name.as_str(), entry.place())),
         Source::Local => false,
     };
     let missing: Vec<&Entry> = change
@@ -368,10 +368,10 @@ fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
 
 /// Packages whose version is the same as before, and whose hash is not.
 fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
-    let mut known: HashMap<(&str, &str), HashSet<&str>> = HashMap::new();
+    let mut known: HashMap<(&str, &str, Option<&str>), HashSet<&str>> = HashMap::new();
     let mut hashed_names = HashSet::new();
     for entry in change.base.iter().flat_map(|base| &base.entries) {
-        if let Some(key) = entry.key().filter(|_| !entry.integrity.is_empty()) {
+        if let Some(key) = entry.hashed().filter(|_| !entry.integrity.is_empty()) {
             known.entry(key).or_default().insert(&entry.integrity);
         }
         if entry.hash == Hash::Present {
@@ -387,7 +387,7 @@ fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         // A weaker one in the place of the hash is one that is missing, which has been reported.
         .filter(|entry| entry.hash == Hash::Present || !hashed_names.contains(entry.name.as_str()))
         .filter(|entry| {
-            let before = entry.key().and_then(|key| known.get(&key));
+            let before = entry.hashed().and_then(|key| known.get(&key));
             before.is_some_and(|before| !before.contains(entry.integrity.as_str())) && seen.insert(entry.key())
         })
         .collect();

@@ -78,6 +78,18 @@ impl Entry {
         (!self.version.is_empty()).then_some((self.name.as_str(), self.version.as_str()))
     }
 
+    /// What one hash is for: name and version, and the commit of a repository, which moves also under one version.
+    pub(super) fn hashed(&self) -> Option<(&str, &str, Option<&str>)> {
+        let (name, version) = self.key()?;
+        let commit = match &self.source {
+            Source::Git(_) => self.source_text.split_once('#').map(|(_, commit)| commit),
+            // Behind scheme, host, owner and name.
+            Source::Url(url) => url.split('/').skip(5).find(|part| is_commit(part)),
+            _ => None,
+        };
+        Some((name, version, commit))
+    }
+
     /// What serves the package, whatever its version: `None` where that is this very project.
     pub(super) fn origin(&self) -> Option<String> {
         match &self.source {
@@ -128,6 +140,15 @@ impl Entry {
             Source::Registry(_) => repository(&self.source_text),
             Source::Git(url) | Source::Url(url) => url.clone(),
             Source::DefaultRegistry | Source::Local => String::new(),
+        }
+    }
+
+    /// The place behind the address, whatever the version or the commit: of an archive the repository, or the address with
+    /// each version left out.
+    pub(super) fn place(&self) -> String {
+        match &self.source {
+            Source::Url(url) => without_versions(url),
+            _ => self.address(),
         }
     }
 }
@@ -197,12 +218,60 @@ pub(super) fn repository(url: &str) -> String {
     let url = url.split(['#', '?']).next().unwrap_or_default();
     match url.split_once("://") {
         Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let (authority, path) = rest.split_once(['/', '\\']).unwrap_or((rest, ""));
             let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
             format!("{scheme}://{host}/{}", path.trim_end_matches('/'))
         }
         None => url.to_owned(),
     }
+}
+
+/// Returns whether it is a commit, or a file that is named so: `abc….tar.gz`.
+fn is_commit(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or_default();
+    stem.len() == 40 && stem.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// An address without its versions and commits: two of them are equal if they differ in nothing else. Of an archive that
+/// GitHub makes it is the repository.
+fn without_versions(url: &str) -> String {
+    let is_plain = |part: &&str| {
+        let is_harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+@:".contains(&byte);
+        !matches!(*part, "" | "." | "..") && part.bytes().all(is_harmless)
+    };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let parts: Vec<&str> = rest.split('/').collect();
+    // `..`, and what a client may read as such, leads elsewhere than the text shows.
+    if !parts.iter().all(is_plain) {
+        return url.to_owned();
+    }
+    if let [host @ ("github.com" | "codeload.github.com"), owner, name, _, ..] = parts.as_slice() {
+        return format!("{scheme}://{host}/{owner}/{name}");
+    }
+    let parts = parts.into_iter().enumerate().map(|(index, part)| match index {
+        0 => part.to_owned(),
+        // Before that stand an owner and a name.
+        3.. if is_commit(part) => format!("*{}", part.split_at(40).1),
+        _ => without_version(part),
+    });
+    format!("{scheme}://{}", parts.collect::<Vec<_>>().join("/"))
+}
+
+/// A part of an address with `*` for each number that has a dot in it: `xlsx-*.tgz`.
+fn without_version(part: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), part);
+    while let Some(at) = rest.find(|character: char| character.is_ascii_digit()) {
+        let (before, behind) = rest.split_at(at);
+        let is_other = |character: char| !character.is_ascii_digit() && character != '.';
+        let (number, _) = behind.split_at(behind.find(is_other).unwrap_or(behind.len()));
+        let number = number.trim_end_matches('.');
+        shown.push_str(before);
+        shown.push_str(if number.contains('.') { "*" } else { number });
+        rest = behind.split_at(number.len()).1;
+    }
+    shown + rest
 }
 
 /// Where a package of the npm world comes from, by what stands behind its name.

@@ -74,9 +74,11 @@ fn take_field(entry: &mut Entry, field: &str, value: &str) {
         "resolved" => {
             entry.source = npm_source(value);
             value.clone_into(&mut entry.source_text);
-            // Before it had a field, the hash was a part of the address.
+            // Before it had a field, the hash was a part of the address. Of a repository that part is the commit.
             let fragment = value.split_once('#').map_or("", |(_, fragment)| fragment);
-            let is_hash = fragment.len() == 40 && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let is_hash = !matches!(entry.source, Source::Git(_))
+                && fragment.len() == 40
+                && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_hash && entry.hash == Hash::Missing {
                 entry.hash = Hash::Optional;
             }
