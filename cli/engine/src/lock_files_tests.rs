@@ -114,6 +114,16 @@ fn npm() {
                 &[("source", 7)],
             ),
             (",\n      \"integrity\": \"sha512-AAAA\"", "", &[("integrity", 7)]),
+            (
+                "https://registry.npmjs.org/left-pad/-/",
+                "HTTPS://evil.example/",
+                &[("source", 7)],
+            ),
+            (
+                "https://registry.npmjs.org/left-pad/-/",
+                "ftp://evil.example/",
+                &[("source", 7)],
+            ),
         ],
     );
     let old = r#"{"lockfileVersion": 1, "dependencies": {

@@ -276,7 +276,9 @@ fn without_version(part: &str) -> String {
 
 /// Where a package of the npm world comes from, by what stands behind its name.
 pub(super) fn npm_source(specifier: &str) -> Source {
-    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| specifier.starts_with(prefix));
+    // A scheme may be written in capitals.
+    let lower = specifier.to_ascii_lowercase();
+    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| lower.starts_with(prefix));
     if is(&[
         "git+",
         "git:",
@@ -312,6 +314,8 @@ pub(super) fn npm_source(specifier: &str) -> Source {
         "/",
     ]) {
         Source::Local
+    } else if specifier.contains("://") {
+        Source::Url(repository(specifier))
     } else {
         Source::DefaultRegistry
     }
