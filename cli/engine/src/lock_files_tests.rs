@@ -1484,3 +1484,54 @@ fn another_version_at_the_same_address_is_nothing_new_and_another_address_is() {
     let other = other.replace("\"version\": \"0.20.2\"", "\"version\": \"0.20.1\"");
     assert_eq!(found(path, Some(npm), &other), one("integrity", 2), "under the same version");
 }
+
+#[test]
+fn a_hash_beside_the_one_before_is_nothing_new_and_one_of_another_kind_cannot_be_compared() {
+    let yarn = |fragment: &str, integrity: &str| {
+        format!(
+            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz#{}\"\n{integrity}",
+            fragment.repeat(40)
+        )
+    };
+    let berry = |key: &str, checksum: &str| {
+        format!(
+            "__metadata:\n  version: 8\n  cacheKey: {key}\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  \
+             checksum: {checksum}\n"
+        )
+    };
+    let npm = |integrity: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/a\": {{\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\"{integrity}}}}}}}\n"
+        )
+    };
+    let newer = "  integrity sha512-A\n";
+    let (sha1, sha512) = (", \"integrity\": \"sha1-A\"", ", \"integrity\": \"sha512-A\"");
+    let both = ", \"integrity\": \"sha1-A sha512-A\"";
+    let (kind, another) = (Some("of another kind than before"), Some("another integrity hash than before"));
+    for (path, base, head, expected) in [
+        ("yarn.lock", yarn("a", ""), yarn("a", newer), None),
+        ("yarn.lock", yarn("a", ""), yarn("b", newer), kind),
+        ("yarn.lock", yarn("a", ""), yarn("b", ""), another),
+        ("yarn.lock", berry("8", "aa"), berry("10c0", "10c0/aa"), None),
+        ("yarn.lock", berry("8", "aa"), berry("10c0", "10c0/bb"), kind),
+        ("yarn.lock", berry("8", "aa"), berry("8", "bb"), another),
+        ("yarn.lock", berry("10c0", "10c0/aa"), berry("10c0", "10c0/bb"), another),
+        // Yarn takes any archive where the key is not its own.
+        ("yarn.lock", berry("10c0", "10c0/aa"), berry("10c0", "9/aa"), kind),
+        ("yarn.lock", berry("8", "aa"), berry("8", "7/aa"), kind),
+        ("package-lock.json", npm(""), npm(sha512), None),
+        ("package-lock.json", npm(sha1), npm(sha512), kind),
+        // Only the strongest one is checked.
+        ("package-lock.json", npm(sha1), npm(both), kind),
+        ("package-lock.json", npm(both), npm(", \"integrity\": \"sha1-A sha512-B\""), another),
+    ] {
+        let found = found(path, Some(&base), &head);
+        let claims = claims(path, &base, &head);
+        assert_eq!(claims.len(), usize::from(expected.is_some()), "{head}: {claims:?}");
+        assert!(found.iter().all(|(name, _)| name == "integrity"), "{head}: {found:?}");
+        for (claim, words) in claims.iter().zip(expected) {
+            assert!(claim.contains(words), "{head}: {claim}");
+        }
+    }
+}

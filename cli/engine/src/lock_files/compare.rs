@@ -11,7 +11,7 @@ use conclave_shared::{
     severity::Severity,
 };
 
-use super::entry::{Entry, Hash, LockFile, Source};
+use super::entry::{Entry, Hash, LockFile, Source, are_of_other_kinds, without_cache_key};
 
 /// So many dependencies from elsewhere are reported one by one.
 const ONE_BY_ONE: usize = 5;
@@ -379,21 +379,27 @@ fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         }
     }
     let mut seen = HashSet::new();
-    let entries: Vec<&Entry> = change
-        .head
-        .entries
-        .iter()
-        .filter(|entry| !entry.integrity.is_empty())
+    let (mut others, mut of_other_kinds) = (Vec::new(), Vec::new());
+    for entry in change.head.entries.iter().filter(|entry| !entry.integrity.is_empty()) {
         // A weaker one in the place of the hash is one that is missing, which has been reported.
-        .filter(|entry| entry.hash == Hash::Present || !hashed_names.contains(entry.name.as_str()))
-        .filter(|entry| {
-            let before = entry.hashed().and_then(|key| known.get(&key));
-            before.is_some_and(|before| !before.contains(entry.integrity.as_str())) && seen.insert(entry.key())
-        })
-        .collect();
-    reported(
+        if entry.hash != Hash::Present && hashed_names.contains(entry.name.as_str()) {
+            continue;
+        }
+        let Some(before) = entry.hashed().and_then(|key| known.get(&key)) else {
+            continue;
+        };
+        if before.iter().any(|hash| keeps_hash(change, entry, hash)) || !seen.insert(entry.key()) {
+            continue;
+        }
+        if before.iter().all(|hash| are_of_other_kinds(&entry.integrity, hash)) {
+            of_other_kinds.push(entry);
+        } else {
+            others.push(entry);
+        }
+    }
+    let mut findings = reported(
         change,
-        &entries,
+        &others,
         "lock-file-integrity",
         |entry| {
             format!(
@@ -404,7 +410,30 @@ fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         },
         "So it is with",
         "A version that was published does not change: the package manager installs other content than what was used so far.",
-    )
+    );
+    findings.extend(reported(
+        change,
+        &of_other_kinds,
+        "lock-file-integrity",
+        |entry| {
+            format!(
+                "`{}` has an integrity hash of another kind than before, which cannot be compared with it, and is still \
+                 version `{}`.",
+                shown(&entry.name),
+                shown(&entry.version)
+            )
+        },
+        "So it is with",
+        "Nothing in the file shows that the new hash is of the content that was used so far.",
+    ));
+    findings
+}
+
+/// Returns whether a package still has the hash that it had before, perhaps beside a newer one.
+fn keeps_hash(change: &Change<'_>, entry: &Entry, before: &str) -> bool {
+    // Of all package managers, only Yarn 1 checks one that stands in the address.
+    let in_address = entry.hash_in_address().filter(|_| change.is_npm);
+    before == entry.integrity || before == without_cache_key(&entry.integrity) || in_address == Some(before)
 }
 
 /// A finding for each of the first packages, the last of which counts the others: `others` begins that sentence.

@@ -90,6 +90,13 @@ impl Entry {
         Some((name, version, commit))
     }
 
+    /// The hash that Yarn 1 writes into the address. It checks that one also where there is a newer one beside it.
+    pub(super) fn hash_in_address(&self) -> Option<&str> {
+        let (_, hash) = self.source_text.split_once('#')?;
+        let is_hash = hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_hash && !matches!(self.source, Source::Git(_))).then_some(hash)
+    }
+
     /// What serves the package, whatever its version: `None` where that is this very project.
     pub(super) fn origin(&self) -> Option<String> {
         match &self.source {
@@ -163,6 +170,25 @@ pub(super) fn npm_hashes(integrity: &str) -> String {
         NPM_HASHES.iter().any(|algorithm| digest(algorithm).is_some())
     };
     joined(integrity.split_whitespace().filter(is_hash))
+}
+
+/// The hash without the key of the cache that Yarn writes before it since version 4, and did not before: `10c0/abc…`.
+pub(super) fn without_cache_key(hash: &str) -> &str {
+    let is_key = |key: &str| key == "10" || key.starts_with("10c");
+    match hash.split_once('/') {
+        Some((key, bare)) if is_key(key) => bare,
+        _ => hash,
+    }
+}
+
+/// Returns whether all that is new in the hashes is of other kinds than those before, and cannot be compared with them:
+/// SHA-1 and SHA-512, or archives that Yarn compresses in another way.
+pub(super) fn are_of_other_kinds(hashes: &str, before: &str) -> bool {
+    let kind = |hash: &str| hash.split_once(['-', ':', '/']).map_or_else(String::new, |(kind, _)| kind.to_owned());
+    let known: HashSet<&str> = before.split(' ').collect();
+    let kinds: HashSet<String> = before.split(' ').map(kind).collect();
+    let new: Vec<&str> = hashes.split(' ').filter(|hash| !known.contains(hash)).collect();
+    !new.is_empty() && new.iter().all(|hash| !kinds.contains(&kind(hash)))
 }
 
 /// Hashes in a fixed order, as one text.

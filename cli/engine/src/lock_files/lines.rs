@@ -75,15 +75,13 @@ fn take_field(entry: &mut Entry, field: &str, value: &str) {
             entry.source = npm_source(value);
             value.clone_into(&mut entry.source_text);
             // Before it had a field, the hash was a part of the address. Of a repository that part is the commit.
-            let fragment = value.split_once('#').map_or("", |(_, fragment)| fragment);
-            let is_hash = !matches!(entry.source, Source::Git(_))
-                && fragment.len() == 40
-                && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_hash && entry.hash == Hash::Missing {
-                entry.hash = Hash::Optional;
-            }
-            if is_hash && entry.integrity.is_empty() {
-                fragment.clone_into(&mut entry.integrity);
+            if let Some(hash) = entry.hash_in_address().map(str::to_owned) {
+                if entry.hash == Hash::Missing {
+                    entry.hash = Hash::Optional;
+                }
+                if entry.integrity.is_empty() {
+                    entry.integrity = hash;
+                }
             }
         }
         "integrity" => {
