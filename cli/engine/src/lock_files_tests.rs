@@ -906,10 +906,7 @@ fn a_package_that_loses_its_source_is_found() {
             "{local}"
         );
     }
-    assert_eq!(
-        after("package-lock.json", npm, "packages/own", "packages/other"),
-        one("registry", 3)
-    );
+    assert_eq!(after("package-lock.json", npm, "packages/own", "../own"), one("registry", 3));
 }
 
 #[test]
@@ -1276,7 +1273,9 @@ fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
     ] {
         assert_eq!(found(path, Some(&base), &base), [], "{path}");
         let claims = claims(path, &base, &head);
-        let [claim] = claims.as_slice() else { panic!("{path}: {claims:?}") };
+        let [claim] = claims.as_slice() else {
+            panic!("{path}: {claims:?}")
+        };
         assert!(claim.starts_with("`ui` comes from "), "{path}: {claim}");
         assert!(claim.ends_with(", and came from another place before."), "{path}: {claim}");
     }
@@ -1419,7 +1418,9 @@ fn a_package_that_yarn_itself_patches_comes_from_its_registry() {
 
 #[test]
 fn another_commit_of_the_same_repository_is_nothing_new_and_another_repository_is() {
-    let yarn = |address: &str| format!("# yarn lockfile v1\n\n\"lib@acme/lib\":\n  version \"1.0.0\"\n  resolved \"{address}\"\n");
+    let yarn = |address: &str| {
+        format!("# yarn lockfile v1\n\n\"lib@acme/lib\":\n  version \"1.0.0\"\n  resolved \"{address}\"\n")
+    };
     for (path, text) in [
         (
             "pnpm-lock.yaml",
@@ -1533,5 +1534,33 @@ fn a_hash_beside_the_one_before_is_nothing_new_and_one_of_another_kind_cannot_be
         for (claim, words) in claims.iter().zip(expected) {
             assert!(claim.contains(words), "{head}: {claim}");
         }
+    }
+}
+
+#[test]
+fn a_directory_that_moves_within_the_project_is_nothing_new() {
+    let npm = "{\"lockfileVersion\": 3, \"packages\": {\n\"packages/ui\": {\"version\": \"1.0.0\"},\n\
+               \"node_modules/ui\": {\"resolved\": \"packages/ui\", \"link\": true}}}\n";
+    let bun = "{\"packages\": {\n\"ui\": [\"ui@workspace:packages/ui\"]}}\n";
+    let berry = "__metadata:\n  version: 8\n\n\"ui@workspace:packages/ui\":\n  version: 0.0.0-use.local\n  resolution: \
+                 \"ui@workspace:packages/ui\"\n";
+    let gems = "PATH\n  remote: packages/ui\n  specs:\n    ui (0.1)\n";
+    let poetry = "[[package]]\nname = \"ui\"\nversion = \"1.0\"\nfiles = []\n\n[package.source]\ntype = \"directory\"\nurl = \"packages/ui\"\n";
+    for (path, base) in [
+        ("package-lock.json", npm),
+        ("bun.lock", bun),
+        ("yarn.lock", berry),
+        ("Gemfile.lock", gems),
+        ("poetry.lock", poetry),
+    ] {
+        let to = |path: &str, place: &str| found(path, Some(base), &base.replace("packages/ui", place));
+        assert_eq!(to(path, "libs/ui"), [], "{path}");
+        assert_eq!(to(path, "libs/../ui"), [], "{path}");
+        for place in ["../ui", "libs/../../ui", "/ui", "~/ui", ".cache/ui", "libs/node_modules/ui"] {
+            assert_ne!(to(path, place), [], "{path}: {place}");
+        }
+        let below = format!("web/{path}");
+        assert_eq!(to(&below, "../ui"), [], "{below}");
+        assert_ne!(to(&below, "../../ui"), [], "{below}");
     }
 }

@@ -23,6 +23,9 @@ const CONFIDENCE: f64 = 0.95;
 /// The origin of packages that are files of the project.
 const THIS_PROJECT: &str = "this project";
 
+/// Directories that package managers fill: what is there is not the project's own.
+const FILLED: [&str; 3] = ["node_modules", "site-packages", "vendor"];
+
 /// Names of entries that are no packages, but places that packages come from.
 const LISTS: [&str; 1] = ["the list of sources"];
 
@@ -236,11 +239,13 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
     let mut origins: HashMap<&str, HashSet<String>> = HashMap::new();
     let mut addresses: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
     let mut paths: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut own_kinds = HashSet::new();
     // Packages that a registry served.
     let mut served = HashSet::new();
     for entry in &base.entries {
         if entry.source == Source::Local {
             paths.entry(&entry.name).or_default().insert(&entry.source_text);
+            own_kinds.extend(own_kind(change, entry));
         }
         if matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry) && entry.hash != Hash::Beside {
             served.insert(entry.name.as_str());
@@ -257,7 +262,9 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
             let was_elsewhere = origins
                 .get(entry.name.as_str())
                 .is_some_and(|known| !known.contains(THIS_PROJECT));
-            let was_at = paths.get(entry.name.as_str());
+            // A directory that only moves within the project is a part of the diff.
+            let is_own = own_kind(change, entry).is_some_and(|kind| own_kinds.contains(&kind));
+            let was_at = paths.get(entry.name.as_str()).filter(|_| !is_own);
             return was_elsewhere || was_at.is_some_and(|known| !known.contains(entry.source_text.as_str()));
         }
         // What is new for the whole file has been reported. The usual registry is not, and is news for a package that none
@@ -313,6 +320,31 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         "So it is with",
         "If it was not meant to change, the owner of that place decides what code is installed.",
     )
+}
+
+/// The name of a package and the kind of its place, if the project's own files are there.
+fn own_kind<'a>(change: &Change<'_>, entry: &'a Entry) -> Option<(&'a str, &'static str)> {
+    let (kind, path) = entry.path()?;
+    is_own(change.path, path).then_some((entry.name.as_str(), kind))
+}
+
+/// Returns whether a path, as seen from the lock file, leads to files that the project itself has.
+fn is_own(lock_file: &str, path: &str) -> bool {
+    let mut depth = lock_file.matches('/').count();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match depth.checked_sub(1) {
+                Some(above) => depth = above,
+                None => return false,
+            },
+            _ if part.starts_with(['.', '~']) || FILLED.iter().any(|filled| part.eq_ignore_ascii_case(filled)) => {
+                return false;
+            }
+            _ => depth += 1,
+        }
+    }
+    !path.starts_with('/')
 }
 
 /// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is

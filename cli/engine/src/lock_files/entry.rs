@@ -90,6 +90,16 @@ impl Entry {
         Some((name, version, commit))
     }
 
+    /// The path of a package of this project, as seen from the lock file, behind the kind of place that is written before it;
+    /// `None` if more than a path is written, or less.
+    pub(super) fn path(&self) -> Option<(&'static str, &str)> {
+        let mut kinds = ["file:", "remote: ", "workspace:"].into_iter();
+        let kind = kinds.find(|kind| self.source_text.starts_with(*kind)).unwrap_or_default();
+        let path = self.source_text.strip_prefix(kind)?;
+        let is_path = !path.is_empty() && !path.contains([':', '%', '\\']);
+        (is_path && self.source == Source::Local).then_some((kind, path))
+    }
+
     /// The hash that Yarn 1 writes into the address. It checks that one also where there is a newer one beside it.
     pub(super) fn hash_in_address(&self) -> Option<&str> {
         let (_, hash) = self.source_text.split_once('#')?;
