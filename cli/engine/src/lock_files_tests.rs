@@ -1281,6 +1281,8 @@ fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
     }
     let other = format!("{}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n{crates}", cargo(""));
     assert_eq!(found("Cargo.lock", Some(&cargo("")), &other), [], "the first one from there");
+    let also = |source: &str| cargo(&format!("{source}\n[[package]]\nname = \"ui\"\nversion = \"2.0.0\"\n{crates}"));
+    assert_eq!(found("Cargo.lock", Some(&also("")), &also(crates)), one("registry", 4));
     let link = pnpm("link:packages/ui", "");
     let served = pnpm("1.0.0", "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n");
     assert_eq!(found("pnpm-lock.yaml", Some(&served), &link), one("registry", 7));

@@ -253,7 +253,10 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         let of_name = origins.entry(&entry.name).or_default();
         of_name.insert(entry.origin().unwrap_or_else(|| THIS_PROJECT.to_owned()));
         if let Some(key) = entry.key() {
-            addresses.entry(key).or_default().insert(entry.address());
+            // A part of another package is not the project's own.
+            let is_own = entry.source == Source::Local && entry.hash != Hash::Beside;
+            let address = if is_own { THIS_PROJECT.to_owned() } else { entry.address() };
+            addresses.entry(key).or_default().insert(address);
         }
     }
     let is_usual = |origin: &str| origin.is_empty() || change.usual.iter().any(|usual| origin.starts_with(usual));
