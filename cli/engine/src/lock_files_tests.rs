@@ -114,6 +114,16 @@ fn npm() {
                 &[("source", 7)],
             ),
             (",\n      \"integrity\": \"sha512-AAAA\"", "", &[("integrity", 7)]),
+            (
+                "https://registry.npmjs.org/left-pad/-/",
+                "HTTPS://evil.example/",
+                &[("source", 7)],
+            ),
+            (
+                "https://registry.npmjs.org/left-pad/-/",
+                "ftp://evil.example/",
+                &[("source", 7)],
+            ),
         ],
     );
     let old = r#"{"lockfileVersion": 1, "dependencies": {
@@ -896,10 +906,7 @@ fn a_package_that_loses_its_source_is_found() {
             "{local}"
         );
     }
-    assert_eq!(
-        after("package-lock.json", npm, "packages/own", "packages/other"),
-        one("registry", 3)
-    );
+    assert_eq!(after("package-lock.json", npm, "packages/own", "../own"), one("registry", 3));
 }
 
 #[test]
@@ -1179,4 +1186,383 @@ fn another_package_under_a_name_is_found_and_a_newer_version_of_it_is_not() {
     let one_name = yarn("other@^2", "other", "2.0.0");
     let two_names = yarn("other@^2, left-pad@^1", "other", "2.0.0");
     assert_eq!(found("yarn.lock", Some(&one_name), &two_names), one("source", 3));
+}
+
+/// The claims of the findings.
+fn claims(path: &str, base: &str, head: &str) -> Vec<String> {
+    let findings = check(path, Some(base), head).expect("readable");
+    findings.into_iter().map(|finding| finding.claim).collect()
+}
+
+#[test]
+fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
+    let cargo = |source: &str| format!("version = 4\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{source}");
+    let crates = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";
+    let npm = |package: &str| {
+        format!("{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/ui\": {{{package}}}}}}}\n")
+    };
+    let pnpm = |version: &str, packages: &str| {
+        format!(
+            "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      ui:\n        specifier: '*'\n        version: \
+             {version}\n{packages}"
+        )
+    };
+    let old_pnpm = |package: &str| format!("lockfileVersion: '6.0'\npackages:\n  {package}\n");
+    let uv = |source: &str| {
+        format!("version = 1\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\nsource = {source}\n")
+    };
+    let bun = |package: &str| format!("{{\"packages\": {{\n\"ui\": [{package}]}}}}\n");
+    let berry = |place: &str| {
+        format!(
+            "__metadata:\n  version: 8\n\n\"ui@{place}\":\n  version: 1.0.0\n  resolution: \"ui@{place}\"\n"
+        )
+    };
+    let poetry = |more: &str| format!("[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{more}");
+    let resolved = "\"version\": \"1.0.0\", \"resolved\": \"https://registry.npmjs.org/ui/-/ui-1.0.0.tgz\", \
+                    \"integrity\": \"sha512-A\"";
+    for (path, base, head) in [
+        ("Cargo.lock", cargo(""), cargo(crates)),
+        (
+            "Cargo.lock",
+            cargo("source = \"git+https://github.com/a/ui?branch=main#abc\"\n"),
+            cargo(crates),
+        ),
+        (
+            "package-lock.json",
+            npm("\"resolved\": \"packages/ui\", \"link\": true"),
+            npm(resolved),
+        ),
+        (
+            "pnpm-lock.yaml",
+            pnpm("link:packages/ui", ""),
+            pnpm("1.0.0", "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n"),
+        ),
+        (
+            "pnpm-lock.yaml",
+            old_pnpm("file:packages/ui:\n    resolution: {directory: packages/ui, type: directory}\n    name: ui"),
+            old_pnpm("/ui@1.0.0:\n    resolution: {integrity: sha512-A}"),
+        ),
+        (
+            "uv.lock",
+            uv("{ editable = \"packages/ui\" }"),
+            uv("{ registry = \"https://pypi.org/simple\" }\n\
+                sdist = { url = \"https://files.pythonhosted.org/ui.tar.gz\", hash = \"sha256:a\" }"),
+        ),
+        (
+            "yarn.lock",
+            "# yarn lockfile v1\n\n\"ui@file:packages/ui\":\n  version \"1.0.0\"\n".to_owned(),
+            "# yarn lockfile v1\n\nui@^1:\n  version \"1.0.0\"\n  resolved \"https://registry.yarnpkg.com/ui/-/ui-1.0.0.tgz\"\n  \
+             integrity sha512-A\n"
+                .to_owned(),
+        ),
+        (
+            "yarn.lock",
+            berry("workspace:packages/ui"),
+            format!("{}  checksum: 10c0/aa\n", berry("npm:1.0.0")),
+        ),
+        (
+            "bun.lock",
+            bun("\"ui@workspace:packages/ui\""),
+            bun("\"ui@1.0.0\", \"\", {}, \"sha512-A\""),
+        ),
+        (
+            "poetry.lock",
+            poetry("files = []\n\n[package.source]\ntype = \"directory\"\nurl = \"ui\"\n"),
+            poetry("files = [{file = \"ui.whl\", hash = \"sha256:a\"}]\n"),
+        ),
+    ] {
+        assert_eq!(found(path, Some(&base), &base), [], "{path}");
+        let claims = claims(path, &base, &head);
+        let [claim] = claims.as_slice() else {
+            panic!("{path}: {claims:?}")
+        };
+        assert!(claim.starts_with("`ui` comes from "), "{path}: {claim}");
+        assert!(claim.ends_with(", and came from another place before."), "{path}: {claim}");
+    }
+    let other = format!("{}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n{crates}", cargo(""));
+    assert_eq!(found("Cargo.lock", Some(&cargo("")), &other), [], "the first one from there");
+    let also = |source: &str| cargo(&format!("{source}\n[[package]]\nname = \"ui\"\nversion = \"2.0.0\"\n{crates}"));
+    assert_eq!(found("Cargo.lock", Some(&also("")), &also(crates)), one("registry", 4));
+    let link = pnpm("link:packages/ui", "");
+    let served = pnpm("1.0.0", "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n");
+    assert_eq!(found("pnpm-lock.yaml", Some(&served), &link), one("registry", 7));
+}
+
+#[test]
+fn the_first_package_of_a_registry_has_to_have_its_hash() {
+    let base = "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n";
+    let head = |checksum: &str| {
+        format!(
+            "{base}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             {checksum}"
+        )
+    };
+    assert_eq!(found("Cargo.lock", Some(base), &head("checksum = \"aaaa\"\n")), []);
+    assert_eq!(found("Cargo.lock", Some(base), &head("")), one("integrity", 10));
+}
+
+#[test]
+fn each_document_of_a_file_of_pnpm_is_compared() {
+    let project = "lockfileVersion: '9.0'
+packages:
+  a@1.0.0:
+    resolution: {integrity: sha512-BBBB}
+";
+    let own = "---
+lockfileVersion: '9.0'
+importers:
+  .:
+    packageManagerDependencies:
+      pnpm:
+        specifier: 11.0.0
+        version: 11.0.0
+packages:
+  pnpm@11.0.0:
+    resolution: {integrity: sha512-AAAA}
+---
+";
+    let both = format!("{own}{project}");
+    let another = "version: other@1.0.0\npackages:\n  other@1.0.0:\n    resolution: {integrity: sha512-CCCC}\n";
+    table(
+        "pnpm-lock.yaml",
+        &both,
+        &[
+            ("a@1.0.0", "a@1.0.1", &[]),
+            ("11.0.0", "11.0.1", &[]),
+            ("sha512-AAAA", "sha512-EVIL", &[("integrity", 11)]),
+            ("sha512-BBBB", "sha512-EVIL", &[("integrity", 16)]),
+            ("{integrity: sha512-BBBB}", "{}", &[("integrity", 16)]),
+            (
+                "{integrity: sha512-AAAA}",
+                "{tarball: https://evil.example/pnpm.tgz}",
+                &[("source", 11)],
+            ),
+            ("version: 11.0.0\npackages:\n", another, &[("source", 8)]),
+            (
+                "sha512-BBBB}\n",
+                "sha512-BBBB}\n---\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-EVIL}\n",
+                &[("integrity", 20)],
+            ),
+        ],
+    );
+    assert_eq!(found("pnpm-lock.yaml", Some(project), &both), []);
+    assert_eq!(found("pnpm-lock.yaml", Some(&both), project), []);
+    assert_eq!(found("pnpm-lock.yaml", Some(project), &format!("---\n{project}")), []);
+    let _ = check("pnpm-lock.yaml", None, "").expect_err("nothing to compare");
+}
+
+#[test]
+fn a_package_that_yarn_itself_patches_comes_from_its_registry() {
+    let plain = r#"__metadata:
+  version: 8
+  cacheKey: 10c0
+
+"typescript@npm:^5.3.0":
+  version: 5.3.3
+  resolution: "typescript@npm:5.3.3"
+  checksum: 10c0/aa
+"#;
+    let patched = r#"
+"typescript@patch:typescript@npm%3A^5.3.0#optional!builtin<compat/typescript>":
+  version: 5.3.3
+  resolution: "typescript@patch:typescript@npm%3A5.3.3#optional!builtin<compat/typescript>::version=5.3.3&hash=e012d7"
+  checksum: 10c0/bb
+
+"fsevents@npm:~2.3.2":
+  version: 2.3.3
+  resolution: "fsevents@npm:2.3.3"
+  checksum: 10c0/cc
+  conditions: os=darwin
+
+"fsevents@patch:fsevents@npm%3A~2.3.2#optional!builtin<compat/fsevents>":
+  version: 2.3.3
+  resolution: "fsevents@patch:fsevents@npm%3A2.3.3#optional!builtin<compat/fsevents>::version=2.3.3&hash=df0bf1"
+  conditions: os=darwin
+"#;
+    let both = format!("{plain}{patched}");
+    assert_eq!(found("yarn.lock", Some(plain), &both), []);
+    table(
+        "yarn.lock",
+        &both,
+        &[
+            ("5.3", "5.4", &[]),
+            ("2.3", "2.4", &[]),
+            ("optional!", "~", &[]),
+            ("10c0/bb", "10c0/ee", &[("integrity", 13)]),
+            (
+                "patch:typescript@npm%3A5.3.3",
+                "patch:typescript@https%3A//evil.example/t.tgz",
+                &[("source", 12)],
+            ),
+            (
+                "patch:typescript@npm%3A5.3.3",
+                "patch:evil@npm%3A5.3.3",
+                &[("source", 12)],
+            ),
+            (
+                "npm%3A5.3.3#",
+                "npm%3A5.3.3%3A%3A__archiveUrl=https%253A%252F%252Fevil.example%252Ft.tgz#",
+                &[("registry", 12)],
+            ),
+            (
+                "#optional!builtin<compat/typescript>::version",
+                "#~/.yarn/patches/t.patch::version",
+                &[("registry", 12)],
+            ),
+            (
+                "#optional!builtin<compat/typescript>::version",
+                "#optional!builtin<compat/typescript>&~/.yarn/patches/t.patch>::version",
+                &[("registry", 12)],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn another_commit_of_the_same_repository_is_nothing_new_and_another_repository_is() {
+    let yarn = |address: &str| {
+        format!("# yarn lockfile v1\n\n\"lib@acme/lib\":\n  version \"1.0.0\"\n  resolved \"{address}\"\n")
+    };
+    for (path, text) in [
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '9.0'\npackages:\n  lib@https://codeload.github.com/PLACE/tar.gz/COMMIT:\n    resolution: \
+             {tarball: https://codeload.github.com/PLACE/tar.gz/COMMIT, integrity: sha512-HASH}\n    version: 1.0.0\n"
+                .to_owned(),
+        ),
+        ("yarn.lock", yarn("https://codeload.github.com/PLACE/tar.gz/COMMIT#HASH")),
+        ("yarn.lock", yarn("https://git.example/PLACE/archive/COMMIT.tar.gz#HASH")),
+        ("yarn.lock", yarn("git+https://github.com/PLACE.git#COMMIT")),
+        (
+            "package-lock.json",
+            "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/lib\": {\"version\": \"1.0.0\", \"resolved\": \
+             \"git+ssh://git@github.com/PLACE.git#COMMIT\", \"integrity\": \"sha512-HASH\"}}}\n"
+                .to_owned(),
+        ),
+        (
+            "composer.lock",
+            "{\"packages\": [{\"name\": \"acme/lib\", \"version\": \"dev-master\",\n\"source\": {\"type\": \"git\", \"url\": \
+             \"https://github.com/PLACE.git\", \"reference\": \"COMMIT\"},\n\"dist\": {\"type\": \"zip\", \"url\": \
+             \"https://api.github.com/repos/PLACE/zipball/COMMIT\", \"reference\": \"COMMIT\", \"shasum\": \"HASH\"},\n\
+             \"notification-url\": \"https://packagist.org/downloads/\"}]}\n"
+                .to_owned(),
+        ),
+    ] {
+        let at = |place: &str, commit: &str, hash: &str| {
+            let text = text.replace("PLACE", place).replace("COMMIT", &commit.repeat(40));
+            text.replace("HASH", &hash.repeat(40))
+        };
+        let base = at("acme/lib", "a", "c");
+        assert_eq!(found(path, Some(&base), &at("acme/lib", "b", "d")), [], "{text}");
+        for place in ["evil/lib", "acme/evil", "acme/lib/../../evil/lib"] {
+            assert_ne!(found(path, Some(&base), &at(place, "b", "d")), [], "{place}: {text}");
+        }
+        if text.contains("HASH") {
+            let found = found(path, Some(&base), &at("acme/lib", "a", "d"));
+            assert!(matches!(&found[..], [(name, _)] if name == "integrity"), "{found:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn another_version_at_the_same_address_is_nothing_new_and_another_address_is() {
+    let npm = r#"{"lockfileVersion": 3, "packages": {
+  "node_modules/xlsx": {"version": "0.20.1", "resolved": "https://cdn.example/xlsx-0.20.1/xlsx-0.20.1.tgz", "integrity": "sha512-A"}
+}}
+"#;
+    let path = "package-lock.json";
+    let newer = npm.replace("0.20.1", "0.20.2");
+    assert_eq!(found(path, Some(npm), &newer), []);
+    for (from, to) in [
+        ("/xlsx-0.20.1/", "/evil-0.20.1/"),
+        ("/xlsx-0.20.1/", "/xlsx-0.20.1/../evil/"),
+        ("cdn.example", "cdn.evil.example"),
+        ("cdn.example", "evil.example\\\\@cdn.example"),
+    ] {
+        assert_eq!(after(path, npm, from, to), one("source", 2), "{to}");
+    }
+    let unpinned = newer.replace(", \"integrity\": \"sha512-A\"", "");
+    assert_eq!(found(path, Some(npm), &unpinned), one("integrity", 2));
+    let other = newer.replace("sha512-A", "sha512-B");
+    let other = other.replace("\"version\": \"0.20.2\"", "\"version\": \"0.20.1\"");
+    assert_eq!(found(path, Some(npm), &other), one("integrity", 2), "under the same version");
+}
+
+#[test]
+fn a_hash_beside_the_one_before_is_nothing_new_and_one_of_another_kind_cannot_be_compared() {
+    let yarn = |fragment: &str, integrity: &str| {
+        format!(
+            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz#{}\"\n{integrity}",
+            fragment.repeat(40)
+        )
+    };
+    let berry = |key: &str, checksum: &str| {
+        format!(
+            "__metadata:\n  version: 8\n  cacheKey: {key}\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  \
+             checksum: {checksum}\n"
+        )
+    };
+    let npm = |integrity: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/a\": {{\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\"{integrity}}}}}}}\n"
+        )
+    };
+    let newer = "  integrity sha512-A\n";
+    let (sha1, sha512) = (", \"integrity\": \"sha1-A\"", ", \"integrity\": \"sha512-A\"");
+    let both = ", \"integrity\": \"sha1-A sha512-A\"";
+    let (kind, another) = (Some("of another kind than before"), Some("another integrity hash than before"));
+    for (path, base, head, expected) in [
+        ("yarn.lock", yarn("a", ""), yarn("a", newer), None),
+        ("yarn.lock", yarn("a", ""), yarn("b", newer), kind),
+        ("yarn.lock", yarn("a", ""), yarn("b", ""), another),
+        ("yarn.lock", berry("8", "aa"), berry("10c0", "10c0/aa"), None),
+        ("yarn.lock", berry("8", "aa"), berry("10c0", "10c0/bb"), kind),
+        ("yarn.lock", berry("8", "aa"), berry("8", "bb"), another),
+        ("yarn.lock", berry("10c0", "10c0/aa"), berry("10c0", "10c0/bb"), another),
+        // Yarn takes any archive where the key is not its own.
+        ("yarn.lock", berry("10c0", "10c0/aa"), berry("10c0", "9/aa"), kind),
+        ("yarn.lock", berry("8", "aa"), berry("8", "7/aa"), kind),
+        ("package-lock.json", npm(""), npm(sha512), None),
+        ("package-lock.json", npm(sha1), npm(sha512), kind),
+        // Only the strongest one is checked.
+        ("package-lock.json", npm(sha1), npm(both), kind),
+        ("package-lock.json", npm(both), npm(", \"integrity\": \"sha1-A sha512-B\""), another),
+    ] {
+        let found = found(path, Some(&base), &head);
+        let claims = claims(path, &base, &head);
+        assert_eq!(claims.len(), usize::from(expected.is_some()), "{head}: {claims:?}");
+        assert!(found.iter().all(|(name, _)| name == "integrity"), "{head}: {found:?}");
+        for (claim, words) in claims.iter().zip(expected) {
+            assert!(claim.contains(words), "{head}: {claim}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_moves_within_the_project_is_nothing_new() {
+    let npm = "{\"lockfileVersion\": 3, \"packages\": {\n\"packages/ui\": {\"version\": \"1.0.0\"},\n\
+               \"node_modules/ui\": {\"resolved\": \"packages/ui\", \"link\": true}}}\n";
+    let bun = "{\"packages\": {\n\"ui\": [\"ui@workspace:packages/ui\"]}}\n";
+    let berry = "__metadata:\n  version: 8\n\n\"ui@workspace:packages/ui\":\n  version: 0.0.0-use.local\n  resolution: \
+                 \"ui@workspace:packages/ui\"\n";
+    let gems = "PATH\n  remote: packages/ui\n  specs:\n    ui (0.1)\n";
+    let poetry = "[[package]]\nname = \"ui\"\nversion = \"1.0\"\nfiles = []\n\n[package.source]\ntype = \"directory\"\nurl = \"packages/ui\"\n";
+    for (path, base) in [
+        ("package-lock.json", npm),
+        ("bun.lock", bun),
+        ("yarn.lock", berry),
+        ("Gemfile.lock", gems),
+        ("poetry.lock", poetry),
+    ] {
+        let to = |path: &str, place: &str| found(path, Some(base), &base.replace("packages/ui", place));
+        assert_eq!(to(path, "libs/ui"), [], "{path}");
+        assert_eq!(to(path, "libs/../ui"), [], "{path}");
+        for place in ["../ui", "libs/../../ui", "/ui", "~/ui", ".cache/ui", "libs/node_modules/ui"] {
+            assert_ne!(to(path, place), [], "{path}: {place}");
+        }
+        let below = format!("web/{path}");
+        assert_eq!(to(&below, "../ui"), [], "{below}");
+        assert_ne!(to(&below, "../../ui"), [], "{below}");
+    }
 }

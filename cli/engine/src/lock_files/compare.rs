@@ -11,7 +11,7 @@ use conclave_shared::{
     severity::Severity,
 };
 
-use super::entry::{Entry, Hash, LockFile, Source};
+use super::entry::{Entry, Hash, LockFile, Source, are_of_other_kinds, without_cache_key};
 
 /// So many dependencies from elsewhere are reported one by one.
 const ONE_BY_ONE: usize = 5;
@@ -22,6 +22,9 @@ const CONFIDENCE: f64 = 0.95;
 
 /// The origin of packages that are files of the project.
 const THIS_PROJECT: &str = "this project";
+
+/// Directories that package managers fill: what is there is not the project's own.
+const FILLED: [&str; 3] = ["node_modules", "site-packages", "vendor"];
 
 /// Names of entries that are no packages, but places that packages come from.
 const LISTS: [&str; 1] = ["the list of sources"];
@@ -56,12 +59,10 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
 /// Registries that the base does not use. Without a base, the usual ones are nothing to wonder about.
 fn registries(change: &Change<'_>) -> Vec<Finding> {
     let base = change.base.map(LockFile::registries).unwrap_or_default();
-    let private = !base.is_empty() && !base.iter().any(|registry| change.usual.contains(registry));
     let mut new: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in &change.head.entries {
         if let Source::Registry(registry) = &entry.source
-            && !base.contains(registry.as_str())
-            && (private || !change.usual.contains(&registry.as_str()))
+            && is_new_registry(change, &base, registry)
         {
             new.entry(registry).or_default().push(entry);
         }
@@ -96,6 +97,13 @@ fn registries(change: &Change<'_>) -> Vec<Finding> {
         .collect()
 }
 
+/// Returns whether a registry is worth a finding where the base uses these. The usual ones are none, unless only private
+/// ones are used.
+fn is_new_registry(change: &Change<'_>, base: &HashSet<&str>, registry: &str) -> bool {
+    let private = !base.is_empty() && !base.iter().any(|registry| change.usual.contains(registry));
+    !base.contains(registry) && (private || !change.usual.contains(&registry))
+}
+
 fn packages(entries: &[&Entry]) -> String {
     let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     match names.len() {
@@ -106,11 +114,12 @@ fn packages(entries: &[&Entry]) -> String {
 
 /// Dependencies that come from a repository or an address, and did not at base.
 fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
-    let known: HashSet<(&str, &str)> = change
+    let known: HashSet<(&str, String)> = change
         .base
         .iter()
         .flat_map(|base| &base.entries)
-        .filter_map(|entry| Some((entry.name.as_str(), elsewhere(entry)?.1)))
+        .filter(|entry| elsewhere(entry).is_some())
+        .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let mut seen = HashSet::new();
     let new: Vec<&Entry> = change
@@ -118,10 +127,9 @@ fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
         .entries
         .iter()
         .filter(|entry| {
-            elsewhere(entry).is_some_and(|(_, url)| {
-                let key = (entry.name.as_str(), url);
-                !known.contains(&key) && seen.insert(key)
-            })
+            // Another version or commit in the same place is nothing new.
+            let key = (entry.name.as_str(), entry.place());
+            elsewhere(entry).is_some() && !known.contains(&key) && seen.insert(key)
         })
         .collect();
     reported(
@@ -172,18 +180,22 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .filter(|entry| entry.hash == Hash::Present)
         .map(|entry| entry.name.as_str())
         .collect();
-    let never = change.base.is_some_and(|base| !base.entries.is_empty()) && hashed_names.is_empty();
+    // Only a package of a registry could have had one: the project's own files, or repositories, say nothing.
+    let could_have = |entry: &Entry| {
+        matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry) && entry.hash != Hash::Beside
+    };
+    let never = hashed_names.is_empty() && change.base.is_some_and(|base| base.entries.iter().any(could_have));
     // What comes from a repository or an address may do without, unless it had one there.
     let hashed_places: HashSet<(&str, String)> = change
         .base
         .iter()
         .flat_map(|base| &base.entries)
         .filter(|entry| entry.hash == Hash::Present)
-        .map(|entry| (entry.name.as_str(), entry.address()))
+        .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let needs_hash = |entry: &Entry| match entry.source {
         Source::Registry(_) | Source::DefaultRegistry => true,
-        Source::Git(_) | Source::Url(_) => hashed_places.contains(&(entry.name.as_str(), entry.address())),
+        Source::Git(_) | Source::Url(_) => hashed_places.contains(&(entry.name.as_str(), entry.place())),
         Source::Local => false,
     };
     let missing: Vec<&Entry> = change
@@ -219,22 +231,32 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
 }
 
 /// Packages that were there before, and now come from another place that the rules above do not report: another registry
-/// that the project uses already, another package of the same registry, another address for the same version, or no registry
-/// any more but files of the project itself.
+/// that the project uses already, another package of the same registry, another address for the same version, a registry in
+/// the place of the project's own files or of a repository, or no registry any more but files of the project itself.
 fn moved(change: &Change<'_>) -> Vec<Finding> {
     let Some(base) = change.base else { return Vec::new() };
     let registries = base.registries();
     let mut origins: HashMap<&str, HashSet<String>> = HashMap::new();
     let mut addresses: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
     let mut paths: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut own_kinds = HashSet::new();
+    // Packages that a registry served.
+    let mut served = HashSet::new();
     for entry in &base.entries {
         if entry.source == Source::Local {
             paths.entry(&entry.name).or_default().insert(&entry.source_text);
+            own_kinds.extend(own_kind(change, entry));
+        }
+        if matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry) && entry.hash != Hash::Beside {
+            served.insert(entry.name.as_str());
         }
         let of_name = origins.entry(&entry.name).or_default();
         of_name.insert(entry.origin().unwrap_or_else(|| THIS_PROJECT.to_owned()));
         if let Some(key) = entry.key() {
-            addresses.entry(key).or_default().insert(entry.address());
+            // A part of another package is not the project's own.
+            let is_own = entry.source == Source::Local && entry.hash != Hash::Beside;
+            let address = if is_own { THIS_PROJECT.to_owned() } else { entry.address() };
+            addresses.entry(key).or_default().insert(address);
         }
     }
     let is_usual = |origin: &str| origin.is_empty() || change.usual.iter().any(|usual| origin.starts_with(usual));
@@ -243,12 +265,18 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
             let was_elsewhere = origins
                 .get(entry.name.as_str())
                 .is_some_and(|known| !known.contains(THIS_PROJECT));
-            let was_at = paths.get(entry.name.as_str());
+            // A directory that only moves within the project is a part of the diff.
+            let is_own = own_kind(change, entry).is_some_and(|kind| own_kinds.contains(&kind));
+            let was_at = paths.get(entry.name.as_str()).filter(|_| !is_own);
             return was_elsewhere || was_at.is_some_and(|known| !known.contains(entry.source_text.as_str()));
         }
-        // What is new for the whole file has been reported.
+        // What is new for the whole file has been reported. The usual registry is not, and is news for a package that none
+        // served.
         let is_known_source = match &entry.source {
-            Source::Registry(registry) => registries.contains(registry.as_str()),
+            Source::Registry(registry) => {
+                registries.contains(registry.as_str())
+                    || !served.contains(entry.name.as_str()) && !is_new_registry(change, &registries, registry)
+            }
             Source::DefaultRegistry => true,
             Source::Git(_) | Source::Url(_) => entry.hash == Hash::Beside,
             Source::Local => false,
@@ -295,6 +323,31 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         "So it is with",
         "If it was not meant to change, the owner of that place decides what code is installed.",
     )
+}
+
+/// The name of a package and the kind of its place, if the project's own files are there.
+fn own_kind<'a>(change: &Change<'_>, entry: &'a Entry) -> Option<(&'a str, &'static str)> {
+    let (kind, path) = entry.path()?;
+    is_own(change.path, path).then_some((entry.name.as_str(), kind))
+}
+
+/// Returns whether a path, as seen from the lock file, leads to files that the project itself has.
+fn is_own(lock_file: &str, path: &str) -> bool {
+    let mut depth = lock_file.matches('/').count();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match depth.checked_sub(1) {
+                Some(above) => depth = above,
+                None => return false,
+            },
+            _ if part.starts_with(['.', '~']) || FILLED.iter().any(|filled| part.eq_ignore_ascii_case(filled)) => {
+                return false;
+            }
+            _ => depth += 1,
+        }
+    }
+    !path.starts_with('/')
 }
 
 /// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is
@@ -350,10 +403,10 @@ fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
 
 /// Packages whose version is the same as before, and whose hash is not.
 fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
-    let mut known: HashMap<(&str, &str), HashSet<&str>> = HashMap::new();
+    let mut known: HashMap<(&str, &str, Option<&str>), HashSet<&str>> = HashMap::new();
     let mut hashed_names = HashSet::new();
     for entry in change.base.iter().flat_map(|base| &base.entries) {
-        if let Some(key) = entry.key().filter(|_| !entry.integrity.is_empty()) {
+        if let Some(key) = entry.hashed().filter(|_| !entry.integrity.is_empty()) {
             known.entry(key).or_default().insert(&entry.integrity);
         }
         if entry.hash == Hash::Present {
@@ -361,21 +414,27 @@ fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         }
     }
     let mut seen = HashSet::new();
-    let entries: Vec<&Entry> = change
-        .head
-        .entries
-        .iter()
-        .filter(|entry| !entry.integrity.is_empty())
+    let (mut others, mut of_other_kinds) = (Vec::new(), Vec::new());
+    for entry in change.head.entries.iter().filter(|entry| !entry.integrity.is_empty()) {
         // A weaker one in the place of the hash is one that is missing, which has been reported.
-        .filter(|entry| entry.hash == Hash::Present || !hashed_names.contains(entry.name.as_str()))
-        .filter(|entry| {
-            let before = entry.key().and_then(|key| known.get(&key));
-            before.is_some_and(|before| !before.contains(entry.integrity.as_str())) && seen.insert(entry.key())
-        })
-        .collect();
-    reported(
+        if entry.hash != Hash::Present && hashed_names.contains(entry.name.as_str()) {
+            continue;
+        }
+        let Some(before) = entry.hashed().and_then(|key| known.get(&key)) else {
+            continue;
+        };
+        if before.iter().any(|hash| keeps_hash(change, entry, hash)) || !seen.insert(entry.key()) {
+            continue;
+        }
+        if before.iter().all(|hash| are_of_other_kinds(&entry.integrity, hash)) {
+            of_other_kinds.push(entry);
+        } else {
+            others.push(entry);
+        }
+    }
+    let mut findings = reported(
         change,
-        &entries,
+        &others,
         "lock-file-integrity",
         |entry| {
             format!(
@@ -386,7 +445,30 @@ fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         },
         "So it is with",
         "A version that was published does not change: the package manager installs other content than what was used so far.",
-    )
+    );
+    findings.extend(reported(
+        change,
+        &of_other_kinds,
+        "lock-file-integrity",
+        |entry| {
+            format!(
+                "`{}` has an integrity hash of another kind than before, which cannot be compared with it, and is still \
+                 version `{}`.",
+                shown(&entry.name),
+                shown(&entry.version)
+            )
+        },
+        "So it is with",
+        "Nothing in the file shows that the new hash is of the content that was used so far.",
+    ));
+    findings
+}
+
+/// Returns whether a package still has the hash that it had before, perhaps beside a newer one.
+fn keeps_hash(change: &Change<'_>, entry: &Entry, before: &str) -> bool {
+    // Of all package managers, only Yarn 1 checks one that stands in the address.
+    let in_address = entry.hash_in_address().filter(|_| change.is_npm);
+    before == entry.integrity || before == without_cache_key(&entry.integrity) || in_address == Some(before)
 }
 
 /// A finding for each of the first packages, the last of which counts the others: `others` begins that sentence.

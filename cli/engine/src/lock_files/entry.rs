@@ -78,6 +78,35 @@ impl Entry {
         (!self.version.is_empty()).then_some((self.name.as_str(), self.version.as_str()))
     }
 
+    /// What one hash is for: name and version, and the commit of a repository, which moves also under one version.
+    pub(super) fn hashed(&self) -> Option<(&str, &str, Option<&str>)> {
+        let (name, version) = self.key()?;
+        let commit = match &self.source {
+            Source::Git(_) => self.source_text.split_once('#').map(|(_, commit)| commit),
+            // Behind scheme, host, owner and name.
+            Source::Url(url) => url.split('/').skip(5).find(|part| is_commit(part)),
+            _ => None,
+        };
+        Some((name, version, commit))
+    }
+
+    /// The path of a package of this project, as seen from the lock file, behind the kind of place that is written before it;
+    /// `None` if more than a path is written, or less.
+    pub(super) fn path(&self) -> Option<(&'static str, &str)> {
+        let mut kinds = ["file:", "remote: ", "workspace:"].into_iter();
+        let kind = kinds.find(|kind| self.source_text.starts_with(*kind)).unwrap_or_default();
+        let path = self.source_text.strip_prefix(kind)?;
+        let is_path = !path.is_empty() && !path.contains([':', '%', '\\']);
+        (is_path && self.source == Source::Local).then_some((kind, path))
+    }
+
+    /// The hash that Yarn 1 writes into the address. It checks that one also where there is a newer one beside it.
+    pub(super) fn hash_in_address(&self) -> Option<&str> {
+        let (_, hash) = self.source_text.split_once('#')?;
+        let is_hash = hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_hash && !matches!(self.source, Source::Git(_))).then_some(hash)
+    }
+
     /// What serves the package, whatever its version: `None` where that is this very project.
     pub(super) fn origin(&self) -> Option<String> {
         match &self.source {
@@ -130,6 +159,15 @@ impl Entry {
             Source::DefaultRegistry | Source::Local => String::new(),
         }
     }
+
+    /// The place behind the address, whatever the version or the commit: of an archive the repository, or the address with
+    /// each version left out.
+    pub(super) fn place(&self) -> String {
+        match &self.source {
+            Source::Url(url) => without_versions(url),
+            _ => self.address(),
+        }
+    }
 }
 
 /// Beginnings of the hashes that the package managers of npm check. They pass over other words, and install without a check.
@@ -142,6 +180,25 @@ pub(super) fn npm_hashes(integrity: &str) -> String {
         NPM_HASHES.iter().any(|algorithm| digest(algorithm).is_some())
     };
     joined(integrity.split_whitespace().filter(is_hash))
+}
+
+/// The hash without the key of the cache that Yarn writes before it since version 4, and did not before: `10c0/abc…`.
+pub(super) fn without_cache_key(hash: &str) -> &str {
+    let is_key = |key: &str| key == "10" || key.starts_with("10c");
+    match hash.split_once('/') {
+        Some((key, bare)) if is_key(key) => bare,
+        _ => hash,
+    }
+}
+
+/// Returns whether all that is new in the hashes is of other kinds than those before, and cannot be compared with them:
+/// SHA-1 and SHA-512, or archives that Yarn compresses in another way.
+pub(super) fn are_of_other_kinds(hashes: &str, before: &str) -> bool {
+    let kind = |hash: &str| hash.split_once(['-', ':', '/']).map_or_else(String::new, |(kind, _)| kind.to_owned());
+    let known: HashSet<&str> = before.split(' ').collect();
+    let kinds: HashSet<String> = before.split(' ').map(kind).collect();
+    let new: Vec<&str> = hashes.split(' ').filter(|hash| !known.contains(hash)).collect();
+    !new.is_empty() && new.iter().all(|hash| !kinds.contains(&kind(hash)))
 }
 
 /// Hashes in a fixed order, as one text.
@@ -197,7 +254,7 @@ pub(super) fn repository(url: &str) -> String {
     let url = url.split(['#', '?']).next().unwrap_or_default();
     match url.split_once("://") {
         Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let (authority, path) = rest.split_once(['/', '\\']).unwrap_or((rest, ""));
             let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
             format!("{scheme}://{host}/{}", path.trim_end_matches('/'))
         }
@@ -205,9 +262,59 @@ pub(super) fn repository(url: &str) -> String {
     }
 }
 
+/// Returns whether it is a commit, or a file that is named so: `abc….tar.gz`.
+fn is_commit(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or_default();
+    stem.len() == 40 && stem.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// An address without its versions and commits: two of them are equal if they differ in nothing else. Of an archive that
+/// GitHub makes it is the repository.
+fn without_versions(url: &str) -> String {
+    let is_plain = |part: &&str| {
+        let is_harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+@:".contains(&byte);
+        !matches!(*part, "" | "." | "..") && part.bytes().all(is_harmless)
+    };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let parts: Vec<&str> = rest.split('/').collect();
+    // `..`, and what a client may read as such, leads elsewhere than the text shows.
+    if !parts.iter().all(is_plain) {
+        return url.to_owned();
+    }
+    if let [host @ ("github.com" | "codeload.github.com"), owner, name, _, ..] = parts.as_slice() {
+        return format!("{scheme}://{host}/{owner}/{name}");
+    }
+    let parts = parts.into_iter().enumerate().map(|(index, part)| match index {
+        0 => part.to_owned(),
+        // Before that stand an owner and a name.
+        3.. if is_commit(part) => format!("*{}", part.split_at(40).1),
+        _ => without_version(part),
+    });
+    format!("{scheme}://{}", parts.collect::<Vec<_>>().join("/"))
+}
+
+/// A part of an address with `*` for each number that has a dot in it: `xlsx-*.tgz`.
+fn without_version(part: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), part);
+    while let Some(at) = rest.find(|character: char| character.is_ascii_digit()) {
+        let (before, behind) = rest.split_at(at);
+        let is_other = |character: char| !character.is_ascii_digit() && character != '.';
+        let (number, _) = behind.split_at(behind.find(is_other).unwrap_or(behind.len()));
+        let number = number.trim_end_matches('.');
+        shown.push_str(before);
+        shown.push_str(if number.contains('.') { "*" } else { number });
+        rest = behind.split_at(number.len()).1;
+    }
+    shown + rest
+}
+
 /// Where a package of the npm world comes from, by what stands behind its name.
 pub(super) fn npm_source(specifier: &str) -> Source {
-    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| specifier.starts_with(prefix));
+    // A scheme may be written in capitals.
+    let lower = specifier.to_ascii_lowercase();
+    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| lower.starts_with(prefix));
     if is(&[
         "git+",
         "git:",
@@ -243,6 +350,8 @@ pub(super) fn npm_source(specifier: &str) -> Source {
         "/",
     ]) {
         Source::Local
+    } else if specifier.contains("://") {
+        Source::Url(repository(specifier))
     } else {
         Source::DefaultRegistry
     }

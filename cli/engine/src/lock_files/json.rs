@@ -271,6 +271,7 @@ struct ComposerSource {
     kind: String,
     #[serde(default)]
     url: String,
+    reference: Option<String>,
     shasum: Option<String>,
     mirrors: Option<Vec<ComposerMirror>>,
 }
@@ -285,6 +286,13 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     for package in file.packages.iter().chain(&file.packages_dev) {
         let dist = package.dist.as_ref().filter(|dist| !dist.url.is_empty());
+        let reference = dist.or(package.source.as_ref()).and_then(|from| from.reference.as_deref());
+        // A branch is what it is at a commit.
+        let is_branch = package.version.starts_with("dev-") || package.version.ends_with("-dev");
+        let version = match reference.filter(|_| is_branch) {
+            Some(reference) => format!("{}@{reference}", package.version),
+            None => package.version.clone(),
+        };
         let repository_url = package
             .source
             .as_ref()
@@ -307,19 +315,19 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             let urls = archive.map(|dist| &dist.url).into_iter();
             entries.extend(
                 urls.chain(mirrors.map(|mirror| &mirror.url))
-                    .map(|url| place(&package.name, &package.version, url)),
+                    .map(|url| place(&package.name, &version, url)),
             );
         }
         if let (Source::Registry(_), Some(url)) = (&source, repository_url) {
             entries.push(Entry {
                 source: Source::Git(repository(url)),
-                ..place(&package.name, &package.version, url)
+                ..place(&package.name, &version, url)
             });
         }
         let has_hash = dist.is_some_and(|dist| dist.shasum.as_deref().is_some_and(|sum| !sum.is_empty()));
         entries.push(Entry {
             name: package.name.clone(),
-            version: package.version.clone(),
+            version,
             source,
             hash: if has_hash { Hash::Present } else { Hash::Optional },
             integrity: dist.and_then(|dist| dist.shasum.clone()).unwrap_or_default(),

@@ -19,7 +19,16 @@ pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
             block = entries.len();
             for request in line.trim_end_matches(':').split(", ") {
                 let (name, range) = split_name(request.trim_matches('"'));
-                if entries[block..].iter().any(|entry| entry.name == name) {
+                // A directory has no address but the one that is asked for. An address that follows is what counts.
+                let asked = if npm_source(range) == Source::Local {
+                    Source::Local
+                } else {
+                    Source::DefaultRegistry
+                };
+                if let Some(entry) = entries[block..].iter_mut().find(|entry| entry.name == name) {
+                    if asked != Source::Local {
+                        entry.source = asked;
+                    }
                     continue;
                 }
                 if let Some(other) = range.strip_prefix("npm:") {
@@ -28,7 +37,7 @@ pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
                 entries.push(Entry {
                     name: name.to_owned(),
                     version: String::new(),
-                    source: Source::DefaultRegistry,
+                    source: asked,
                     hash: Hash::Missing,
                     integrity: String::new(),
                     source_text: String::new(),
@@ -65,14 +74,14 @@ fn take_field(entry: &mut Entry, field: &str, value: &str) {
         "resolved" => {
             entry.source = npm_source(value);
             value.clone_into(&mut entry.source_text);
-            // Before it had a field, the hash was a part of the address.
-            let fragment = value.split_once('#').map_or("", |(_, fragment)| fragment);
-            let is_hash = fragment.len() == 40 && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_hash && entry.hash == Hash::Missing {
-                entry.hash = Hash::Optional;
-            }
-            if is_hash && entry.integrity.is_empty() {
-                fragment.clone_into(&mut entry.integrity);
+            // Before it had a field, the hash was a part of the address. Of a repository that part is the commit.
+            if let Some(hash) = entry.hash_in_address().map(str::to_owned) {
+                if entry.hash == Hash::Missing {
+                    entry.hash = Hash::Optional;
+                }
+                if entry.integrity.is_empty() {
+                    entry.integrity = hash;
+                }
             }
         }
         "integrity" => {

@@ -14,6 +14,19 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
 }
 
+/// Reads each document: pnpm keeps itself, and what its settings load, in one of its own before that of the project.
+fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, String> {
+    let mut documents = Vec::new();
+    for document in serde_norway::Deserializer::from_str(text) {
+        let document = T::deserialize(document).map_err(|error| format!("it is not valid YAML: {error}"))?;
+        documents.push(document);
+    }
+    if documents.is_empty() {
+        return Err("it is not valid YAML: it is empty".to_owned());
+    }
+    Ok(documents)
+}
+
 /// Dependencies by the names under which they are installed, each with a version, or the key of another package, perhaps as
 /// `version` beside what was asked for.
 type Dependencies = BTreeMap<String, Value>;
@@ -45,10 +58,28 @@ struct PnpmNeeds {
     dev: Dependencies,
     #[serde(default, rename = "optionalDependencies")]
     optional: Dependencies,
+    #[serde(default, rename = "configDependencies")]
+    config: Dependencies,
+    #[serde(default, rename = "packageManagerDependencies")]
+    package_manager: Dependencies,
+}
+
+impl PnpmNeeds {
+    fn all(&self) -> [&Dependencies; 5] {
+        [
+            &self.always,
+            &self.dev,
+            &self.optional,
+            &self.config,
+            &self.package_manager,
+        ]
+    }
 }
 
 #[derive(Deserialize)]
 struct PnpmPackage {
+    /// Its name, where the key is a place.
+    name: Option<String>,
     #[serde(default)]
     resolution: PnpmResolution,
     #[serde(default)]
@@ -94,7 +125,11 @@ impl PnpmResolution {
 }
 
 pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
-    let file: PnpmFile = read(text)?;
+    let documents: Vec<PnpmFile> = read_all(text)?;
+    Ok(documents.iter().flat_map(pnpm_document).collect())
+}
+
+fn pnpm_document(file: &PnpmFile) -> Vec<Entry> {
     let entries = file.packages.iter().map(|(key, package)| {
         let resolution = &package.resolution;
         let (source, source_text) = match (&resolution.repo, &resolution.tarball, &resolution.directory) {
@@ -109,8 +144,10 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
             (name, "") => name.rsplit_once('/').unwrap_or((name, "")),
             both => both,
         };
+        let written = package.name.as_deref();
+        let written = written.filter(|_| !matches!(source, Source::Registry(_) | Source::DefaultRegistry));
         Entry {
-            name: name.to_owned(),
+            name: written.unwrap_or(name).to_owned(),
             version: version.to_owned(),
             source,
             hash: Hash::required(resolution.integrity.is_some()),
@@ -120,22 +157,22 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
         }
     });
     let mut entries: Vec<Entry> = entries.collect();
-    let mut more = pnpm_aliases(&file, &entries);
+    let mut more = pnpm_aliases(file, &entries);
     for (package, entry) in file.packages.values().zip(&entries) {
         package.resolution.add_programs(entry, &mut more);
     }
     entries.append(&mut more);
-    Ok(entries)
+    entries
 }
 
-/// Names under which another package is installed.
+/// Names under which another package is installed, or a directory of the project.
 fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
     let of_registries = file.packages.keys().map(String::as_str).zip(entries);
     let of_registries: HashMap<&str, &Entry> = of_registries
         .filter(|(_, entry)| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry))
         .collect();
     let needs = file.importers.values().chain(file.snapshots.values());
-    let needs = needs.flat_map(|needs| [&needs.always, &needs.dev, &needs.optional]);
+    let needs = needs.flat_map(PnpmNeeds::all);
     let of_packages = file.packages.values();
     let of_packages = of_packages.flat_map(|package| [&package.dependencies, &package.optional_dependencies]);
     let root = [&file.dependencies, &file.dev_dependencies, &file.optional_dependencies];
@@ -147,7 +184,20 @@ fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
         let plain = version.and_then(|version| version.split('(').next());
         let mut keys = [version, plain].into_iter().flatten();
         let Some((key, package)) = keys.find_map(|key| of_registries.get_key_value(key)) else {
-            // A version of the package of that name, or a place.
+            // A version of the package of that name, or a place. A directory that is linked stands nowhere else.
+            if let Some(link) = version.filter(|version| version.starts_with("link:"))
+                && seen.insert((name, link))
+            {
+                aliases.push(Entry {
+                    name: name.clone(),
+                    version: String::new(),
+                    source: Source::Local,
+                    hash: Hash::Beside,
+                    integrity: String::new(),
+                    source_text: String::new(),
+                    anchor: link.to_owned(),
+                });
+            }
             continue;
         };
         if package.name != *name && seen.insert((name, *key)) {
@@ -183,18 +233,22 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
         let Some(resolution) = &package.resolution else {
             continue;
         };
-        let (name, specifier) = split_name(resolution);
-        let (source, source_text) = match specifier.split_once("__archiveUrl=") {
-            Some((_, url)) => (Source::Registry(origin(&unescape(url))), url),
-            None => (
-                npm_source(specifier.strip_prefix("npm:").unwrap_or(specifier)),
-                specifier,
-            ),
+        let (installed, written) = split_name(resolution);
+        let patched = builtin_patch(written);
+        let (name, specifier) = match &patched {
+            Some((locator, _)) => split_name(locator),
+            None => (installed, written),
         };
-        if matches!(source, Source::Registry(_) | Source::DefaultRegistry) {
+        let (source, source_text) = match specifier.split_once("__archiveUrl=") {
+            Some((_, url)) => (Source::Registry(archive_origin(url)), url),
+            None => (npm_source(specifier.strip_prefix("npm:").unwrap_or(specifier)), written),
+        };
+        // What is behind is where the version comes from.
+        let version = specifier.split("::").next().unwrap_or_default();
+        let is_served = matches!(source, Source::Registry(_) | Source::DefaultRegistry);
+        if is_served {
             let names = requests.split(", ").map(|request| split_name(request).0);
-            let others: BTreeSet<&str> = names.filter(|other| *other != name).collect();
-            let version = specifier.split("::").next().unwrap_or_default();
+            let others: BTreeSet<&str> = names.chain([installed]).filter(|other| *other != name).collect();
             let version = version.strip_prefix("npm:").unwrap_or(version);
             entries.extend(others.into_iter().map(|other| Entry {
                 name: other.to_owned(),
@@ -209,12 +263,16 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
         }
         entries.push(Entry {
             name: name.to_owned(),
-            // What is behind is where the version comes from.
-            version: specifier.split("::").next().unwrap_or_default().to_owned(),
+            version: match &patched {
+                Some((_, patch)) => format!("{version}+{patch}"),
+                None => version.to_owned(),
+            },
             source,
-            // What is for another platform may never have been fetched.
             hash: match (&package.checksum, &package.conditions) {
                 (Some(_), _) => Hash::Present,
+                // Yarn makes it of the package that the registry serves, which has an entry of its own.
+                (None, _) if is_served && patched.is_some() => Hash::Beside,
+                // What is for another platform may never have been fetched.
                 (None, Some(_)) => Hash::Optional,
                 (None, None) => Hash::Missing,
             },
@@ -226,12 +284,29 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-/// The two escapes that stand before the path of an address.
-fn unescape(url: &str) -> String {
-    let url = url.split("::").next().unwrap_or_default();
-    url.replace("%3A", ":")
+/// The package that a patch of Yarn itself is for, as its own locator, and the patch; `None` for a patch of the project.
+/// Both stand in `patch:typescript@npm%3A5.3.3#optional!builtin<compat/typescript>::version=5.3.3&hash=e012d7`.
+fn builtin_patch(specifier: &str) -> Option<(String, &str)> {
+    let (locator, patch) = specifier.strip_prefix("patch:")?.split_once('#')?;
+    let patch = patch.split("::").next().unwrap_or_default();
+    let patch = patch.trim_start_matches("optional!").trim_start_matches('~');
+    let name = patch.strip_prefix("builtin<")?.strip_suffix('>')?;
+    // More than one patch is a list.
+    let is_one = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte));
+    is_one.then(|| (unescape(locator), patch))
+}
+
+fn archive_origin(url: &str) -> String {
+    origin(&unescape(url.split("::").next().unwrap_or_default()))
+}
+
+/// The escapes of locators and addresses, undone once.
+fn unescape(text: &str) -> String {
+    text.replace("%3A", ":")
         .replace("%3a", ":")
         .replace("%2F", "/")
         .replace("%2f", "/")
         .replace("%40", "@")
+        .replace("%23", "#")
+        .replace("%25", "%")
 }
