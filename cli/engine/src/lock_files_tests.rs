@@ -906,7 +906,10 @@ fn a_package_that_loses_its_source_is_found() {
             "{local}"
         );
     }
-    assert_eq!(after("package-lock.json", npm, "packages/own", "../own"), one("registry", 3));
+    assert_eq!(
+        after("package-lock.json", npm, "packages/own", "../own"),
+        one("registry", 3)
+    );
 }
 
 #[test]
@@ -1198,9 +1201,8 @@ fn claims(path: &str, base: &str, head: &str) -> Vec<String> {
 fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
     let cargo = |source: &str| format!("version = 4\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{source}");
     let crates = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";
-    let npm = |package: &str| {
-        format!("{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/ui\": {{{package}}}}}}}\n")
-    };
+    let npm =
+        |package: &str| format!("{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/ui\": {{{package}}}}}}}\n");
     let pnpm = |version: &str, packages: &str| {
         format!(
             "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      ui:\n        specifier: '*'\n        version: \
@@ -1208,14 +1210,11 @@ fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
         )
     };
     let old_pnpm = |package: &str| format!("lockfileVersion: '6.0'\npackages:\n  {package}\n");
-    let uv = |source: &str| {
-        format!("version = 1\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\nsource = {source}\n")
-    };
+    let uv =
+        |source: &str| format!("version = 1\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\nsource = {source}\n");
     let bun = |package: &str| format!("{{\"packages\": {{\n\"ui\": [{package}]}}}}\n");
     let berry = |place: &str| {
-        format!(
-            "__metadata:\n  version: 8\n\n\"ui@{place}\":\n  version: 1.0.0\n  resolution: \"ui@{place}\"\n"
-        )
+        format!("__metadata:\n  version: 8\n\n\"ui@{place}\":\n  version: 1.0.0\n  resolution: \"ui@{place}\"\n")
     };
     let poetry = |more: &str| format!("[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{more}");
     let resolved = "\"version\": \"1.0.0\", \"resolved\": \"https://registry.npmjs.org/ui/-/ui-1.0.0.tgz\", \
@@ -1279,12 +1278,26 @@ fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
         assert!(claim.starts_with("`ui` comes from "), "{path}: {claim}");
         assert!(claim.ends_with(", and came from another place before."), "{path}: {claim}");
     }
-    let other = format!("{}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n{crates}", cargo(""));
-    assert_eq!(found("Cargo.lock", Some(&cargo("")), &other), [], "the first one from there");
-    let also = |source: &str| cargo(&format!("{source}\n[[package]]\nname = \"ui\"\nversion = \"2.0.0\"\n{crates}"));
+    let other = format!(
+        "{}\n[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n{crates}",
+        cargo("")
+    );
+    assert_eq!(
+        found("Cargo.lock", Some(&cargo("")), &other),
+        [],
+        "the first one from there"
+    );
+    let also = |source: &str| {
+        cargo(&format!(
+            "{source}\n[[package]]\nname = \"ui\"\nversion = \"2.0.0\"\n{crates}"
+        ))
+    };
     assert_eq!(found("Cargo.lock", Some(&also("")), &also(crates)), one("registry", 4));
     let link = pnpm("link:packages/ui", "");
-    let served = pnpm("1.0.0", "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n");
+    let served = pnpm(
+        "1.0.0",
+        "packages:\n  ui@1.0.0:\n    resolution: {integrity: sha512-A}\n",
+    );
     assert_eq!(found("pnpm-lock.yaml", Some(&served), &link), one("registry", 7));
 }
 
@@ -1485,7 +1498,11 @@ fn another_version_at_the_same_address_is_nothing_new_and_another_address_is() {
     assert_eq!(found(path, Some(npm), &unpinned), one("integrity", 2));
     let other = newer.replace("sha512-A", "sha512-B");
     let other = other.replace("\"version\": \"0.20.2\"", "\"version\": \"0.20.1\"");
-    assert_eq!(found(path, Some(npm), &other), one("integrity", 2), "under the same version");
+    assert_eq!(
+        found(path, Some(npm), &other),
+        one("integrity", 2),
+        "under the same version"
+    );
 }
 
 #[test]
@@ -1511,7 +1528,10 @@ fn a_hash_beside_the_one_before_is_nothing_new_and_one_of_another_kind_cannot_be
     let newer = "  integrity sha512-A\n";
     let (sha1, sha512) = (", \"integrity\": \"sha1-A\"", ", \"integrity\": \"sha512-A\"");
     let both = ", \"integrity\": \"sha1-A sha512-A\"";
-    let (kind, another) = (Some("of another kind than before"), Some("another integrity hash than before"));
+    let (kind, another) = (
+        Some("of another kind than before"),
+        Some("another integrity hash than before"),
+    );
     for (path, base, head, expected) in [
         ("yarn.lock", yarn("a", ""), yarn("a", newer), None),
         ("yarn.lock", yarn("a", ""), yarn("b", newer), kind),
@@ -1527,7 +1547,12 @@ fn a_hash_beside_the_one_before_is_nothing_new_and_one_of_another_kind_cannot_be
         ("package-lock.json", npm(sha1), npm(sha512), kind),
         // Only the strongest one is checked.
         ("package-lock.json", npm(sha1), npm(both), kind),
-        ("package-lock.json", npm(both), npm(", \"integrity\": \"sha1-A sha512-B\""), another),
+        (
+            "package-lock.json",
+            npm(both),
+            npm(", \"integrity\": \"sha1-A sha512-B\""),
+            another,
+        ),
     ] {
         let found = found(path, Some(&base), &head);
         let claims = claims(path, &base, &head);
@@ -1558,7 +1583,14 @@ fn a_directory_that_moves_within_the_project_is_nothing_new() {
         let to = |path: &str, place: &str| found(path, Some(base), &base.replace("packages/ui", place));
         assert_eq!(to(path, "libs/ui"), [], "{path}");
         assert_eq!(to(path, "libs/../ui"), [], "{path}");
-        for place in ["../ui", "libs/../../ui", "/ui", "~/ui", ".cache/ui", "libs/node_modules/ui"] {
+        for place in [
+            "../ui",
+            "libs/../../ui",
+            "/ui",
+            "~/ui",
+            ".cache/ui",
+            "libs/node_modules/ui",
+        ] {
             assert_ne!(to(path, place), [], "{path}: {place}");
         }
         let below = format!("web/{path}");

@@ -255,7 +255,11 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         if let Some(key) = entry.key() {
             // A part of another package is not the project's own.
             let is_own = entry.source == Source::Local && entry.hash != Hash::Beside;
-            let address = if is_own { THIS_PROJECT.to_owned() } else { entry.address() };
+            let address = if is_own {
+                THIS_PROJECT.to_owned()
+            } else {
+                entry.address()
+            };
             addresses.entry(key).or_default().insert(address);
         }
     }

@@ -94,7 +94,9 @@ impl Entry {
     /// `None` if more than a path is written, or less.
     pub(super) fn path(&self) -> Option<(&'static str, &str)> {
         let mut kinds = ["file:", "remote: ", "workspace:"].into_iter();
-        let kind = kinds.find(|kind| self.source_text.starts_with(*kind)).unwrap_or_default();
+        let kind = kinds
+            .find(|kind| self.source_text.starts_with(*kind))
+            .unwrap_or_default();
         let path = self.source_text.strip_prefix(kind)?;
         let is_path = !path.is_empty() && !path.contains([':', '%', '\\']);
         (is_path && self.source == Source::Local).then_some((kind, path))
@@ -194,7 +196,10 @@ pub(super) fn without_cache_key(hash: &str) -> &str {
 /// Returns whether all that is new in the hashes is of other kinds than those before, and cannot be compared with them:
 /// SHA-1 and SHA-512, or archives that Yarn compresses in another way.
 pub(super) fn are_of_other_kinds(hashes: &str, before: &str) -> bool {
-    let kind = |hash: &str| hash.split_once(['-', ':', '/']).map_or_else(String::new, |(kind, _)| kind.to_owned());
+    let kind = |hash: &str| {
+        hash.split_once(['-', ':', '/'])
+            .map_or_else(String::new, |(kind, _)| kind.to_owned())
+    };
     let known: HashSet<&str> = before.split(' ').collect();
     let kinds: HashSet<String> = before.split(' ').map(kind).collect();
     let new: Vec<&str> = hashes.split(' ').filter(|hash| !known.contains(hash)).collect();

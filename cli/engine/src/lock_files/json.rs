@@ -286,7 +286,9 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     for package in file.packages.iter().chain(&file.packages_dev) {
         let dist = package.dist.as_ref().filter(|dist| !dist.url.is_empty());
-        let reference = dist.or(package.source.as_ref()).and_then(|from| from.reference.as_deref());
+        let reference = dist
+            .or(package.source.as_ref())
+            .and_then(|from| from.reference.as_deref());
         // A branch is what it is at a commit.
         let is_branch = package.version.starts_with("dev-") || package.version.ends_with("-dev");
         let version = match reference.filter(|_| is_branch) {

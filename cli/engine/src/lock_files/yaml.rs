@@ -292,7 +292,9 @@ fn builtin_patch(specifier: &str) -> Option<(String, &str)> {
     let patch = patch.trim_start_matches("optional!").trim_start_matches('~');
     let name = patch.strip_prefix("builtin<")?.strip_suffix('>')?;
     // More than one patch is a list.
-    let is_one = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte));
+    let is_one = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte));
     is_one.then(|| (unescape(locator), patch))
 }
 
