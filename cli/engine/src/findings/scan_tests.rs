@@ -450,6 +450,11 @@ fn a_report_beside_an_empty_answer_is_a_fault_and_in_another_notation_it_is_owed
     }
     let json = scan("{\"findings\": [], \"summary\": \"A critical injection in src/db.py:4\"}");
     assert!(is_question(&json) && json.lost == 1, "{json:?}");
+    let denied = scan("<findings count=\"3\" critical=\"1\"></findings>");
+    assert!(
+        is_question(&denied) && denied.words.as_deref() == Some("count: 3"),
+        "{denied:?}"
+    );
     let clean = scan("I have reviewed all files and found no issues.\n\n<findings></findings>");
     assert_eq!(clean, ScanOutcome::default());
 }
