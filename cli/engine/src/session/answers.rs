@@ -53,6 +53,7 @@ pub(super) struct Answers<'a> {
     reviewer: &'a ReviewerName,
     /// Whether the review is inconclusive without this reviewer.
     required: bool,
+    /// The rules that it checks, if it is the reviewer of rules.
     rules: Option<&'a RuleBook>,
     input: &'a PanelInput,
     /// The positions of the patches that it has to read.
@@ -243,7 +244,8 @@ impl<'a> Answers<'a> {
                 }
             }
         }
-        check(self.reviewer, findings, &self.files, self.rules, &mut fetched)
+        let rules = self.rules.unwrap_or(&self.input.rules);
+        check(self.reviewer, findings, &self.files, Some(rules), &mut fetched)
     }
 
     /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others

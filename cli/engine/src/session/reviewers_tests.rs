@@ -40,6 +40,7 @@ fn input() -> PanelInput {
         files: Arc::new(vec![file("large", 90), file("small", 1)]),
         patches: Arc::new(vec![GivenPatch::file("p/large"), GivenPatch::file("p/small")]),
         security: Arc::default(),
+        rules: Arc::default(),
         source: Arc::new(NoSource),
     }
 }
@@ -826,4 +827,25 @@ async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_r
             "{reviewer} {in_prompt}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breach_counts_whichever_reviewer_cites_the_rule() {
+    let rule = RuleInForce {
+        id: "LOG-1".into(),
+        on_breach: Some(conclave_shared::engineering_rule::OnBreach::Block),
+        files: ["small".to_owned()].into(),
+        ..RuleInForce::default()
+    };
+    let breach = finding("suggestion", "The key is not checked.", "value = os.environ[key]");
+    let answer = block(&[breach.replace("</finding>", "<rule>LOG-1</rule></finding>")]);
+    let stage = Stage::new(move |_, _| says(5, &answer));
+    let (context, ..) = context(&stage);
+    let input = PanelInput {
+        source: Arc::new(OneFile),
+        rules: Arc::new(RuleBook::new(vec![rule])),
+        ..input()
+    };
+    let panel = run_at_once(&context, members(&["generalist"]), &input, 1).await;
+    assert_eq!(panel.findings[0].severity, conclave_shared::severity::Severity::Critical);
 }
