@@ -847,5 +847,8 @@ async fn a_breach_counts_whichever_reviewer_cites_the_rule() {
         ..input()
     };
     let panel = run_at_once(&context, members(&["generalist"]), &input, 1).await;
-    assert_eq!(panel.findings[0].severity, conclave_shared::severity::Severity::Critical);
+    assert_eq!(
+        panel.findings[0].severity,
+        conclave_shared::severity::Severity::Critical
+    );
 }
