@@ -852,3 +852,29 @@ async fn a_breach_counts_whichever_reviewer_cites_the_rule() {
         conclave_shared::severity::Severity::Critical
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_problem_in_another_notation_beside_a_tool_call_is_owed_a_finding() {
+    let breach = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let item = "- **critical** small:4 reads any key.";
+    for (words, second, outcome) in [
+        (item, block(&[]), ReviewerOutcome::Failed),
+        (item, block(std::slice::from_ref(&breach)), ReviewerOutcome::Ok),
+        ("This is remote code execution.", block(&[]), ReviewerOutcome::Ok),
+    ] {
+        let nothing = block(&[]);
+        let answer = second.clone();
+        let stage = Stage::new(move |_, number| match number {
+            1 => [ends(1, words, "tool-calls"), says(5, &nothing)].concat(),
+            _ => says(5, &answer),
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let asked = stage.prompts.lock().expect("free").len();
+        assert_eq!((panel.reports[0].outcome, asked), (outcome, 2), "{words} {second}");
+    }
+}
