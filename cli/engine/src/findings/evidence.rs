@@ -103,7 +103,7 @@ pub struct Checked {
 ///
 /// Of several places where the quote stands the one nearest to the reported line is taken; among those, white space
 /// does not matter. Ids are given later, when the panel is complete. The reviewer of rules has to cite one of `rules`, for a
-/// file that the rule covers; whoever else does reports a breach of it, too.
+/// file that the rule covers; another reviewer that does reports a breach of it, too.
 pub fn check(
     reviewer: &ReviewerName,
     raw: &[RawFinding],

@@ -54,8 +54,8 @@ const SEVERE: &[&str] = &[
     "خطير",
     "ثغرة",
 ];
-/// Beginnings of words for what harms, and phrases, in the same languages: what nobody writes who has seen nothing, but for a plan or a
-/// question.
+/// Beginnings of words and phrases for harm, in the same languages: a model that has seen none writes them in plans and questions
+/// only.
 const ALARMING: &[&str] = &[
     "dangerous",
     "harmful",

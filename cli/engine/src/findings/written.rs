@@ -233,7 +233,7 @@ pub(super) fn claims_injection(claim: &str) -> bool {
             .iter()
             .any(|word| READERS.iter().any(|reader| folded(reader) == *word))
     };
-    named || (steers() && reads()) || steering::is_told(claim)
+    named || (steers() && reads()) || steering::is_claimed(claim)
 }
 
 /// The words of a text in small letters, with look-alikes as what they look like.

@@ -2,7 +2,7 @@
 //!
 //! Servers of open models leak what their chat templates put around an answer: thinking between tags, channels, control
 //! tokens. Only what stands outside of the findings is taken off: inside of them it is quoted code. Thinking is what opens the
-//! answer: among words its tags are mentioned, as those of the code are, and what stands between them is told.
+//! answer: among words its tags are mentioned, as those of the code are, and what stands between them counts.
 
 use super::strict;
 use crate::findings::tags::{Kind, Name, next_tag, tags};

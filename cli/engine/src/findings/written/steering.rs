@@ -1,8 +1,8 @@
-//! Claims about words that try to steer the review, where they do not name it: a text tells whoever reviews to approve, or to
-//! leave something out.
+//! Claims about words that try to steer the review, where they do not name it: a text asks reviewers to approve, or to leave
+//! something out.
 //!
-//! No single word says that: a comment tells its readers something, and a reviewer approves payments. So a claim has to speak of
-//! a text, of its telling, of who reviews, and of what they are told. In English who is told stands beside the telling.
+//! No single word says that: a comment may ask its readers for something, and a reviewer approves payments. So a claim has to
+//! speak of a text, of its asking, of a reviewer, and of what it asks for. In English the reviewer stands beside the asking.
 
 use std::sync::LazyLock;
 
@@ -11,8 +11,8 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::plain_words;
 use crate::findings::fold::is_invisible;
 
-/// Returns whether a claim says that a text is about to steer whoever reviews it.
-pub(super) fn is_told(claim: &str) -> bool {
+/// Returns whether a claim says that a text is about to steer its reviewers.
+pub(super) fn is_claimed(claim: &str) -> bool {
     let visible = claim.chars().filter(|character| !is_invisible(*character));
     let text = visible.nfkc().collect::<String>().to_lowercase();
     let words = text.split(|character: char| !character.is_alphanumeric());
@@ -73,16 +73,16 @@ impl Class {
 struct English {
     texts: Class,
     tells: Class,
-    /// Who reviews, and nothing else.
+    /// Names of reviewers, and of nothing else.
     reviewers: Class,
-    /// Who may do other things as well.
+    /// Names that others have as well.
     models: Class,
     reviews: Class,
-    /// What only a review brings.
+    /// Words for the results of a review.
     approvals: Class,
-    /// What they are told otherwise.
+    /// Words for other things that a text asks of reviewers.
     omissions: Class,
-    /// Words between telling and who is told which say that it is somebody else, or a question.
+    /// Words between the asking and a reviewer which say that others are asked, or that it is a question.
     others: Class,
     steers: Class,
     modals: Class,
@@ -100,7 +100,7 @@ static ENGLISH: LazyLock<English> = LazyLock::new(|| English {
          readme words word sentence paragraph wording phrase instruction instructions commit marker annotation file document",
     ),
     tells: Class::new(
-        "tell tells told telling instruct instructs instructed instructing ask asks asked asking directs directed directing \
+        "tell* told instruct instructs instructed instructing ask asks asked asking directs directed directing \
          orders ordered ordering requested requesting urge* commands commanded demand* beg begs invite* encourag* \
          advise* pressur* convinc* persuad* address addressed addresses addressing wants get gets make makes",
     ),
@@ -125,7 +125,7 @@ static ENGLISH: LazyLock<English> = LazyLock::new(|| English {
     kinds: Class::new("review*"),
 });
 
-/// Words at most from telling to who is told.
+/// Number of words at most from the asking to the reviewer.
 const NEAR: usize = 4;
 
 impl English {
@@ -168,7 +168,7 @@ struct Language {
     tells: Class,
     steers: Class,
     reviewers: Class,
-    /// What they are told.
+    /// Words for what a text asks of reviewers.
     told: Class,
 }
 
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_tells_whoever_reviews_is_told_in_many_words() {
+    fn a_text_that_asks_its_reviewers_for_an_approval_steers_in_any_words() {
         for claim in [
             "a comment tells the reviewers to approve this change",
             "The comment instructs the AI reviewer to report no findings",
@@ -325,7 +325,7 @@ mod tests {
             "주석이 리뷰어에게 승인을 요청한다.",
             "التعليق يطلب من المراجعين الموافقة",
         ] {
-            assert!(is_told(claim), "{claim}");
+            assert!(is_claimed(claim), "{claim}");
         }
     }
 
@@ -360,7 +360,7 @@ mod tests {
             "注释与代码不一致。",
             "コメントの値がモデルと違う。",
         ] {
-            assert!(!is_told(claim), "{claim}");
+            assert!(!is_claimed(claim), "{claim}");
         }
     }
 }
