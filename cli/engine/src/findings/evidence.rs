@@ -258,11 +258,7 @@ fn check_one(
     };
     // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
     let rules = rules.filter(|_| category != Finding::PROMPT_INJECTION);
-    let rule = match rules {
-        Some(rules) if has_to_cite(reviewer) => Some(cited(raw, rules, &path)?),
-        Some(rules) => cited_besides(raw, rules, &path)?,
-        None => None,
-    };
+    let rule = rule_of(reviewer, raw, rules, &path)?;
     let content = source
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
@@ -285,9 +281,7 @@ fn check_one(
         reviewer: reviewer.clone(),
         found_by: vec![reviewer.clone()],
         severity: match rule {
-            Some(rule) if has_to_cite(reviewer) => rule.severity(severity),
-            // It may report more than the breach.
-            Some(rule) => rule.severity(severity).max(severity),
+            Some(rule) => severity_by(rule, reviewer, severity),
             None if is_poor => Severity::Suggestion,
             None => severity,
         },
@@ -422,6 +416,30 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
 /// Returns whether what a reviewer finds is breaches of rules and nothing else.
 fn has_to_cite(reviewer: &ReviewerName) -> bool {
     reviewer.as_str() == CODEX
+}
+
+/// The severity of a breach that this reviewer calls so severe. Another one than that of rules may report more than the breach.
+fn severity_by(rule: &RuleInForce, reviewer: &ReviewerName, reported: Severity) -> Severity {
+    let severity = rule.severity(reported);
+    if has_to_cite(reviewer) {
+        severity
+    } else {
+        severity.max(reported)
+    }
+}
+
+/// The rule that the finding breaks, if any.
+fn rule_of<'r>(
+    reviewer: &ReviewerName,
+    raw: &RawFinding,
+    rules: Option<&'r RuleBook>,
+    path: &str,
+) -> Result<Option<&'r RuleInForce>, Refusal> {
+    match rules {
+        Some(rules) if has_to_cite(reviewer) => cited(raw, rules, path).map(Some),
+        Some(rules) => cited_besides(raw, rules, path),
+        None => Ok(None),
+    }
 }
 
 /// The rule that the finding of a reviewer cites which was given none: one that is for its file. What else it calls a rule is

@@ -311,8 +311,8 @@ pub(super) fn is_severe(sentence: &str) -> bool {
     })
 }
 
-/// Returns whether a sentence in lower case has a word for what harms, or lets something run what comes from outside, and no word in
-/// front denies it.
+/// Returns whether a sentence in lower case has a word for harm, or lets something run what comes from outside, and no word in front
+/// denies it.
 pub(super) fn is_alarming(lower: &str) -> bool {
     let has = |stems: &[&str]| {
         stems.iter().any(|stem| {

@@ -182,8 +182,8 @@ impl<'a> Answers<'a> {
         self.miss_asserted();
     }
 
-    /// Asks about a problem that was asserted beside a tool call and is in no finding. One in another notation is owed a finding, as
-    /// beside an empty list.
+    /// Asks about a problem that was asserted beside a tool call and is in no finding. One in another notation is owed a finding,
+    /// as beside an empty list.
     fn miss_asserted(&mut self) {
         let findings = self.findings.iter().map(Report::from);
         let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
