@@ -23,6 +23,6 @@ pub(crate) use fold::is_invisible;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, too_long};
 pub use scan::{
-    RawFinding, Report, ScanOutcome, asserted, half_finding, holds_findings, may_tell, scan, whole_findings,
+    RawFinding, Report, ScanOutcome, asserted, half_finding, holds_findings, is_listed, may_tell, scan, whole_findings,
 };
 pub use written::path_of;

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     diff::{ChangeKind, FileDiff},
     review::CONTEXT_FILE,
-    rules::{RuleBook, RuleInForce, names_another},
+    rules::{CODEX, RuleBook, RuleInForce, names_another},
 };
 
 /// Reads a file of the reviewed commit (or of the base, for a deleted file).
@@ -102,8 +102,8 @@ pub struct Checked {
 /// Checks a reviewer's raw findings against the code.
 ///
 /// Of several places where the quote stands the one nearest to the reported line is taken; among those, white space
-/// does not matter. Ids are given later, when the panel is complete. A reviewer with `rules` has to cite one of them,
-/// for a file that the rule covers; findings of other reviewers carry no rule.
+/// does not matter. Ids are given later, when the panel is complete. The reviewer of rules has to cite one of `rules`, for a
+/// file that the rule covers; another reviewer that does reports a breach of it, too.
 pub fn check(
     reviewer: &ReviewerName,
     raw: &[RawFinding],
@@ -124,7 +124,7 @@ pub fn check(
         match check_one(reviewer, raw, &by_path, rules, source) {
             Ok(finding) => checked.findings.push(finding),
             Err(refusal) => {
-                let lost = lost(raw, files, rules, refusal);
+                let lost = lost(reviewer, raw, files, rules, refusal);
                 if lost.unreadable {
                     let fault = format!("finding {} cannot be read: {}", index + 1, lost.reason);
                     checked.faults.push(fault);
@@ -139,7 +139,13 @@ pub fn check(
 }
 
 /// Returns the record of a refused finding.
-fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal: Refusal) -> Hallucinated {
+fn lost(
+    reviewer: &ReviewerName,
+    raw: &RawFinding,
+    files: &[FileDiff],
+    rules: Option<&RuleBook>,
+    refusal: Refusal,
+) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
     let category = category_in(raw);
     let file = path_of(&text("file"), files);
@@ -151,7 +157,8 @@ fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal:
     };
     // The rule decides how severe a breach is, also of one that its reviewer could not show.
     let is_breach = category != Finding::PROMPT_INJECTION;
-    let by_rule = rule.and_then(|rule| rule.on_breach).filter(|_| is_breach);
+    let by_rule = rule.and_then(|rule| rule.on_breach);
+    let by_rule = by_rule.filter(|_| is_breach && has_to_cite(reviewer));
     let is_serious = |rule: &&&RuleInForce| {
         is_breach && rule.files.contains(&file) && rule.on_breach.is_some_and(OnBreach::is_serious)
     };
@@ -254,7 +261,7 @@ fn check_one(
     };
     // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
     let rules = rules.filter(|_| category != Finding::PROMPT_INJECTION);
-    let rule = rules.map(|rules| cited(raw, rules, &path)).transpose()?;
+    let rule = rule_of(reviewer, raw, rules, &path)?;
     let content = source
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
@@ -277,7 +284,7 @@ fn check_one(
         reviewer: reviewer.clone(),
         found_by: vec![reviewer.clone()],
         severity: match rule {
-            Some(rule) => rule.severity(severity),
+            Some(rule) => severity_by(rule, reviewer, severity),
             None if is_poor => Severity::Suggestion,
             None => severity,
         },
@@ -413,6 +420,57 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
         rule.id,
         shorten(path)
     )))
+}
+
+/// Returns whether what a reviewer finds is breaches of rules and nothing else.
+fn has_to_cite(reviewer: &ReviewerName) -> bool {
+    reviewer.as_str() == CODEX
+}
+
+/// The severity of a breach that this reviewer calls so severe. Another one than that of rules may report more than the breach.
+fn severity_by(rule: &RuleInForce, reviewer: &ReviewerName, reported: Severity) -> Severity {
+    let severity = rule.severity(reported);
+    if has_to_cite(reviewer) {
+        severity
+    } else {
+        severity.max(reported)
+    }
+}
+
+/// The rule that the finding breaks, if any.
+fn rule_of<'r>(
+    reviewer: &ReviewerName,
+    raw: &RawFinding,
+    rules: Option<&'r RuleBook>,
+    path: &str,
+) -> Result<Option<&'r RuleInForce>, Refusal> {
+    match rules {
+        Some(rules) if has_to_cite(reviewer) => cited(raw, rules, path).map(Some),
+        Some(rules) => cited_besides(raw, rules, path),
+        None => Ok(None),
+    }
+}
+
+/// The rule that the finding of a reviewer cites which was given none: one that is for its file. What else it calls a rule is
+/// nothing to go by, and no fault.
+fn cited_besides<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<Option<&'r RuleInForce>, Refusal> {
+    let Some(written) = raw.get("rule") else {
+        return Ok(None);
+    };
+    let of_file = rules
+        .named(written)
+        .into_iter()
+        .filter(|rule| rule.files.contains(path));
+    let is_serious = |rule: &&RuleInForce| rule.on_breach.is_some_and(OnBreach::is_serious);
+    let (serious, others): (Vec<_>, Vec<_>) = of_file.partition(is_serious);
+    match serious[..] {
+        [] => Ok(others.into_iter().max_by_key(|rule| rule.on_breach)),
+        [rule] => Ok(Some(rule)),
+        _ => {
+            let fault = format!("`{}` are several rules; give one finding for each", shorten(written));
+            Err(Refusal::Hallucinated(fault))
+        }
+    }
 }
 
 /// Returns whether tags that ended a text of the finding can be quoted code.

@@ -344,9 +344,59 @@ fn a_rule_says_how_bad_a_breach_can_be_at_most() {
 }
 
 #[test]
-fn to_other_reviewers_a_rule_is_none_of_their_business() {
-    let place = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
-    assert_eq!(checked(&format!("{place}<rule>CFG-001</rule>")).findings[0].rule, None);
+fn whoever_cites_a_rule_that_is_for_the_file_reports_its_breach() {
+    let rule = |id: &str, on_breach, file: &str| RuleInForce {
+        id: id.into(),
+        on_breach: Some(on_breach),
+        files: [file.to_owned()].into(),
+        ..RuleInForce::default()
+    };
+    let rules = RuleBook::new(vec![
+        rule("SAY-1", OnBreach::Comment, "src/config.py"),
+        rule("ASK-1", OnBreach::Review, "src/config.py"),
+        rule("ASK-2", OnBreach::Review, "src/config.py"),
+        rule("BLOCK-1", OnBreach::Block, "src/config.py"),
+        rule("BLOCK-2", OnBreach::Block, "src/other.py"),
+    ]);
+    let checked = |severity: &str, quote: &str, cited: &str| {
+        let answer = format!(
+            "<findings><finding><severity>{severity}</severity><category>settings</category><claim>It reads os.environ.</claim>\
+             <file>src/config.py</file><line>4</line><evidence>{quote}</evidence><rule>{cited}</rule></finding></findings>"
+        );
+        let reviewer = ReviewerName::new("generalist").expect("a name");
+        let raw = scan(&answer, &[]).findings;
+        check(&reviewer, &raw, &[file()], Some(&rules), &mut OneFile)
+    };
+    let quote = "value = os.environ[key]";
+    for (severity, cited, expected, rule) in [
+        ("suggestion", "BLOCK-1", Severity::Critical, Some("BLOCK-1")),
+        ("suggestion", "rule ask 1", Severity::Warning, Some("ASK-1")),
+        ("suggestion", "ASK-1, SAY-1", Severity::Warning, Some("ASK-1")),
+        ("critical", "SAY-1", Severity::Critical, Some("SAY-1")),
+        ("suggestion", "BLOCK-2", Severity::Suggestion, None),
+        ("warning", "PEP-8", Severity::Warning, None),
+        ("warning", "", Severity::Warning, None),
+    ] {
+        let checked = checked(severity, quote, cited);
+        let finding = &checked.findings[0];
+        let cites = finding.rule.as_ref().map(|rule| rule.id.as_str());
+        assert_eq!((finding.severity, cites), (expected, rule), "{severity} {cited}");
+    }
+    for (severity, quote, cited, is_serious) in [
+        ("suggestion", "this is not there", "ASK-1", true),
+        ("suggestion", quote, "ASK-1, ASK-2", true),
+        ("suggestion", "this is not there", "SAY-1", false),
+        ("critical", "this is not there", "SAY-1", true),
+    ] {
+        let lost = checked(severity, quote, cited).hallucinated.remove(0);
+        assert_eq!(lost.is_serious(), is_serious, "{severity} {cited}");
+        assert!(lost.can_be_repaired() && !lost.unruled, "{severity} {cited}");
+    }
+    assert_eq!(
+        self::checked(&format!("{PLACE}<rule>CFG-001</rule>")).findings[0].rule,
+        None,
+        "no rule is in force"
+    );
 }
 
 #[test]

@@ -11,12 +11,14 @@ mod tokens;
 
 use std::sync::LazyLock;
 
+use conclave_shared::reviewer::ReviewerName;
 use serde_json::{Deserializer, Value};
 
 use self::{
     grammar::Grammar,
     tokens::{Piece, Token, normalized, pieces},
 };
+use super::tags::{Name, attributes_of, tags};
 
 /// Maximum length of the words beside an empty list that are looked at, in bytes. A clean review is shorter.
 const MAX_WORDS: usize = 12_000;
@@ -65,15 +67,47 @@ pub(super) fn not_harmless(text: &str, paths: &[&str]) -> Option<String> {
     if text.len() > MAX_WORDS {
         return Some(text.chars().take(MAX_SHOWN).collect());
     }
-    texts(text).iter().find_map(|text| {
-        let text = normalized(text);
-        let pieces = pieces(&text, paths);
-        let mut paragraphs = pieces.split(|piece| *piece == Piece::Paragraph);
-        paragraphs.find_map(|paragraph| {
-            let mut sentences = paragraph.split(|piece| *piece == Piece::End);
-            sentences.find_map(|sentence| first_odd(sentence, &text))
+    let in_words = || {
+        texts(text).iter().find_map(|text| {
+            let text = normalized(text);
+            let pieces = pieces(&text, paths);
+            let mut paragraphs = pieces.split(|piece| *piece == Piece::Paragraph);
+            paragraphs.find_map(|paragraph| {
+                let mut sentences = paragraph.split(|piece| *piece == Piece::End);
+                sentences.find_map(|sentence| first_odd(sentence, &text))
+            })
         })
-    })
+    };
+    said_in_tags(text).or_else(in_words)
+}
+
+/// The first attribute of a block's tag that may say that an empty block is not all there is: `count="3"`, `status="truncated"`.
+fn said_in_tags(text: &str) -> Option<String> {
+    let blocks = tags(text).filter(|tag| tag.name == Name::Findings);
+    let mut attributes = blocks.flat_map(|tag| attributes_of(&text[tag.start..tag.end]));
+    let (name, value) = attributes.find(|(name, value)| !is_harmless_attribute(name, value))?;
+    Some(format!("{name}: {value}").chars().take(MAX_SHOWN).collect())
+}
+
+fn is_harmless_attribute(name: &str, value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    match name {
+        "count" | "total" | "number" | "findings" | "issues" | "problems" | "critical" | "warning" | "warnings"
+        | "suggestion" | "suggestions" => value == "0",
+        "empty" | "none" | "complete" | "done" | "final" => matches!(value.as_str(), "true" | "yes"),
+        "status" | "state" => {
+            let says_done = ["complete", "completed", "done", "final", "none", "empty", "clean", "ok"];
+            says_done.contains(&value.as_str())
+        }
+        "version" => value
+            .chars()
+            .all(|character| character.is_ascii_digit() || character == '.'),
+        // `en`, `en-us`
+        "lang" | "language" => value.len() <= 2 || (value.len() == 5 && value.as_bytes().get(2) == Some(&b'-')),
+        "format" | "type" => matches!(value.as_str(), "xml" | "list"),
+        "reviewer" | "agent" | "role" => ReviewerName::STANDING.contains(&value.as_str()),
+        _ => false,
+    }
 }
 
 /// Maximum length of words that are shown.
@@ -141,7 +175,7 @@ pub(super) fn texts(answer: &str) -> Vec<String> {
     around.push_str(rest);
     let mut outside = String::new();
     let mut position = 0;
-    for tag in super::tags::tags(&around) {
+    for tag in tags(&around) {
         outside.push_str(&around[position..tag.start.max(position)]);
         outside.push('\n');
         position = tag.end.max(position);

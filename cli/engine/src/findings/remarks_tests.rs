@@ -224,3 +224,40 @@ fn a_text_made_to_cost_time_is_not_harmless_at_once() {
     assert!(is_harmless_remark(&"ok\n".repeat(MAX_JOINED)));
     assert!(!is_harmless_remark(&"ok\n".repeat(MAX_JOINED + 1)));
 }
+
+#[test]
+fn an_attribute_of_an_empty_block_says_nothing_or_is_asked_about() {
+    for attributes in [
+        "count='0'",
+        "total=\"0\" critical=\"0\"",
+        "version=\"1.0\" lang=\"en\"",
+        "language=\"pt-BR\"",
+        "status=\"complete\"",
+        "empty=\"true\"",
+        "reviewer=\"security\"",
+    ] {
+        let answer = format!("<findings {attributes}></findings>");
+        assert_eq!(not_harmless(&answer, &PATHS), None, "{attributes}");
+    }
+    for attributes in [
+        "count=\"3\"",
+        "count=\"0\" critical=\"1\"",
+        "status=\"truncated\"",
+        "incomplete=\"true\"",
+        "complete=\"false\"",
+        "empty=\"false\"",
+        "omitted=\"3\"",
+        "note=\"eval runs its input\"",
+        "lang=\"eval runs its input\"",
+        "reviewer=\"eval runs its input\"",
+    ] {
+        for answer in [
+            format!("<findings {attributes}></findings>"),
+            format!("<findings></findings {attributes}>"),
+            format!("<findings {attributes}/>"),
+            format!("I found no issues.\n<findings {attributes}>none</findings>"),
+        ] {
+            assert!(not_harmless(&answer, &PATHS).is_some(), "{answer}");
+        }
+    }
+}

@@ -452,6 +452,11 @@ fn a_report_beside_an_empty_answer_is_a_fault_and_in_another_notation_it_is_owed
     }
     let json = scan("{\"findings\": [], \"summary\": \"A critical injection in src/db.py:4\"}");
     assert!(is_question(&json) && json.lost == 1, "{json:?}");
+    let denied = scan("<findings count=\"3\" critical=\"1\"></findings>");
+    assert!(
+        is_question(&denied) && denied.words.as_deref() == Some("count: 3"),
+        "{denied:?}"
+    );
     let clean = scan("I have reviewed all files and found no issues.\n\n<findings></findings>");
     assert_eq!(clean, ScanOutcome::default());
 }
@@ -502,12 +507,29 @@ fn words_beside_an_empty_list_are_harmless_or_a_fault_with_the_words() {
 }
 
 #[test]
-fn findings_in_thinking_are_none_and_an_answer_within_it_is_no_answer() {
-    let thought = "<finding><severity>critical</severity><claim>c</claim></finding>";
-    let outcome = scan(&format!(
-        "<think><findings>{thought}</findings></think>\n<findings></findings>"
-    ));
-    assert_eq!(outcome, ScanOutcome::default());
+fn findings_in_thinking_are_asked_about_and_an_answer_within_it_is_no_answer() {
+    let thought = "<findings><finding><severity>critical</severity><claim>c</claim></finding></findings>";
+    let dropped = scan(&format!("<think>{thought}</think>\n<findings></findings>"));
+    assert_eq!(dropped.findings.len(), 1);
+    assert!(dropped.faults[0].contains("leaves out"), "{dropped:?}");
+    let repeated = scan(&format!("<think>A draft: {thought}</think>\n{thought}"));
+    assert_eq!((repeated.findings.len(), repeated.faults.len()), (1, 0), "{repeated:?}");
+    for (before, behind) in [
+        ("The constant is `<think>`.\n", "\nThe other is `</think>`."),
+        ("`<think>`", "`</think>`\n<findings></findings>"),
+        (
+            "The `<thought>` tag is new.\n",
+            "\nThe `</thought>` tag too.\n<findings></findings>",
+        ),
+    ] {
+        assert_eq!(
+            scan(&format!("{before}{thought}{behind}")).findings.len(),
+            1,
+            "{before}"
+        );
+    }
+    let mentioned = scan("`<think>` The token is logged in every request. `</think>`\n<findings></findings>");
+    assert!(is_question(&mentioned), "{mentioned:?}");
     for answer in [
         "<think>\n<findings></findings>",
         "<think><findings></findings></think>",

@@ -54,6 +54,180 @@ const SEVERE: &[&str] = &[
     "خطير",
     "ثغرة",
 ];
+/// Beginnings of words and phrases for harm, in the same languages: a model that has seen none writes them in plans and questions
+/// only.
+const ALARMING: &[&str] = &[
+    "dangerous",
+    "harmful",
+    "malicious",
+    "attacker",
+    "code execution",
+    "executed as code",
+    "evaluated as code",
+    "interpreted as code",
+    "arbitrary code",
+    "arbitrary command",
+    "arbitrary python",
+    "arbitrary javascript",
+    "arbitrary sql",
+    "arbitrary file",
+    "whatever the user",
+    "whatever a user",
+    "whatever the caller",
+    "whatever a caller",
+    "privilege escalation",
+    "path traversal",
+    "directory traversal",
+    "denial of service",
+    "data loss",
+    "data corruption",
+    "data race",
+    "race condition",
+    "racy",
+    "leak",
+    "crash",
+    "gefährlich",
+    "angreifer",
+    "schadcode",
+    "beliebigen code",
+    "beliebiger code",
+    "datenverlust",
+    "absturz",
+    "abstürz",
+    "stürzt ab",
+    "hintertür",
+    "dangereu",
+    "attaquant",
+    "code arbitraire",
+    "perte de données",
+    "fuite de",
+    "porte dérobée",
+    "peligros",
+    "atacante",
+    "código arbitrario",
+    "pérdida de datos",
+    "fuga de",
+    "puerta trasera",
+    "perigos",
+    "código arbitrário",
+    "perda de dados",
+    "vazamento",
+    "pericolos",
+    "attaccante",
+    "aggressore",
+    "codice arbitrario",
+    "perdita di dati",
+    "gevaarlijk",
+    "aanvaller",
+    "willekeurige code",
+    "gegevensverlies",
+    "niebezpieczn",
+    "atakując",
+    "napastnik",
+    "dowolny kod",
+    "dowolnego kodu",
+    "utrata danych",
+    "utraty danych",
+    "wyciek",
+    "опасн",
+    "злоумышленник",
+    "атакующ",
+    "произвольный код",
+    "произвольного кода",
+    "потеря данных",
+    "потере данных",
+    "утечк",
+    "небезпечн",
+    "зловмисник",
+    "довільний код",
+    "довільного коду",
+    "втрата даних",
+    "втрати даних",
+    "витік",
+    "危险",
+    "危險",
+    "危険",
+    "攻击者",
+    "攻擊者",
+    "攻撃者",
+    "任意代码",
+    "任意程式碼",
+    "任意のコード",
+    "任意コード",
+    "远程代码",
+    "数据丢失",
+    "資料遺失",
+    "データ損失",
+    "泄露",
+    "洩露",
+    "漏洩",
+    "竞态",
+    "競合状態",
+    "崩溃",
+    "崩潰",
+    "后门",
+    "後門",
+    "バックドア",
+    "위험",
+    "공격자",
+    "임의 코드",
+    "임의의 코드",
+    "데이터 손실",
+    "유출",
+    "백도어",
+    "مهاجم",
+    "المهاجم",
+    "تسريب",
+];
+/// Words for what comes from outside, which alarm beside one that runs it.
+const INPUTS: &[&str] = &[
+    "input",
+    "untrusted",
+    "eingabe",
+    "benutzereingabe",
+    "entrée",
+    "entrada",
+    "invoer",
+    "wejści",
+    "ввод",
+    "введ",
+    "输入",
+    "輸入",
+    "入力",
+    "입력",
+    "مدخلات",
+];
+/// Names of what runs a text.
+const RUNNING: &[&str] = &["eval", "evals", "exec", "execs"];
+/// Words between those of an enumeration of what there is none of.
+const JOINING: &[&str] = &[
+    "or",
+    "and",
+    "nor",
+    "oder",
+    "und",
+    "ou",
+    "et",
+    "o",
+    "y",
+    "e",
+    "of",
+    "lub",
+    "ani",
+    "или",
+    "и",
+    "або",
+    "чи",
+    "data",
+    "loss",
+    "race",
+    "condition",
+    "conditions",
+    "remote",
+    "arbitrary",
+    "code",
+    "execution",
+];
 /// Words that turn what follows them into its opposite.
 const NEGATIONS: &[&str] = &[
     "no",
@@ -131,20 +305,51 @@ pub(super) fn is_negation(word: &str) -> bool {
 /// Returns whether a sentence has a word for something severe that no word in front of it denies.
 pub(super) fn is_severe(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    let denied = |at: usize| {
-        let clause = near_end(&lower[..at])
-            .rsplit([',', ':', '，', '：', '、'])
-            .next()
-            .unwrap_or_default();
-        let close: Vec<char> = clause.chars().rev().take(6).collect();
-        last_words(clause).take(REACH).any(is_negation)
-            || CLOSE_NEGATIONS
-                .iter()
-                .any(|negation| close.iter().any(|near| negation.starts_with(*near)))
+    SEVERE.iter().any(|stem| {
+        let mut places = lower.match_indices(stem);
+        places.any(|(at, _)| !is_denied(&lower[..at]))
+    })
+}
+
+/// Returns whether a sentence in lower case has a word for harm, or lets something run what comes from outside, and no word in front
+/// denies it.
+pub(super) fn is_alarming(lower: &str) -> bool {
+    let has = |stems: &[&str]| {
+        stems.iter().any(|stem| {
+            let mut places = lower.match_indices(stem);
+            places.any(|(at, _)| {
+                begins_word(&lower[..at], stem) && !is_denied(&lower[..at]) && !is_listed_none(&lower[..at])
+            })
+        })
     };
-    SEVERE
-        .iter()
-        .any(|stem| lower.match_indices(stem).any(|(at, _)| !denied(at)))
+    has(ALARMING) || (has(INPUTS) && words(lower).any(|word| RUNNING.contains(&word)))
+}
+
+fn begins_word(before: &str, stem: &str) -> bool {
+    // Some scripts part no words, or write others together with them.
+    stem.starts_with(|first: char| first >= '\u{590}') || !before.ends_with(char::is_alphanumeric)
+}
+
+fn is_denied(before: &str) -> bool {
+    let clause = near_end(before)
+        .rsplit([',', ':', '，', '：', '、'])
+        .next()
+        .unwrap_or_default();
+    let close: Vec<char> = clause.chars().rev().take(6).collect();
+    last_words(clause).take(REACH).any(is_negation)
+        || CLOSE_NEGATIONS
+            .iter()
+            .any(|negation| close.iter().any(|near| negation.starts_with(*near)))
+}
+
+/// Returns whether a text ends in an enumeration of what there is none of: "no crash, leak or".
+fn is_listed_none(before: &str) -> bool {
+    let is_of_list = |word: &str| {
+        let mut stems = ALARMING.iter().chain(SEVERE);
+        JOINING.contains(&word) || stems.any(|stem| word.starts_with(stem))
+    };
+    let first = last_words(before).find(|word| !is_of_list(word));
+    first.is_some_and(is_negation)
 }
 
 #[cfg(test)]
@@ -174,6 +379,34 @@ mod tests {
         assert_eq!(near_end(&"ж".repeat(200)).chars().count(), MAX_BACK / 2);
         assert_eq!(near_end(&format!("{}y", "ж".repeat(200))).chars().count(), MAX_BACK / 2);
         assert_eq!(near_end("short"), "short");
+    }
+
+    #[test]
+    fn what_harms_alarms_unless_it_is_denied() {
+        for text in [
+            "that is dangerous.",
+            "this is remote code execution.",
+            "attacker-controlled input reaches eval.",
+            "no check is there: an attacker gets in.",
+            "das eval führt eingaben aus.",
+            "der wert ist gefährlich.",
+            "это опасно.",
+            "这很危险。",
+        ] {
+            assert!(is_alarming(text), "{text}");
+        }
+        for text in [
+            "no crash, leak or data race so far.",
+            "it is not dangerous.",
+            "the input is read.",
+            "no input reaches eval.",
+            "это безопасно.",
+            "没有危险。",
+            "the evaluation takes an input.",
+        ] {
+            assert!(!is_alarming(text), "{text}");
+        }
+        assert!(!is_alarming(&"no crash, leak or ".repeat(5_000)));
     }
 
     /// Looking back to the beginning from each word would take minutes here.

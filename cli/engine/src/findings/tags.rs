@@ -123,6 +123,20 @@ fn attributes(text: &str) -> &str {
     }
 }
 
+/// The attributes of a tag, given as it is written: each with its name in small letters and its value.
+pub(super) fn attributes_of(tag: &str) -> impl Iterator<Item = (String, &str)> {
+    let name = tag.trim_start_matches(|character: char| !character.is_ascii_alphabetic());
+    let is_of_name = |character: char| character.is_ascii_alphabetic() || matches!(character, '_' | '-');
+    let mut rest = name.trim_start_matches(is_of_name);
+    std::iter::from_fn(move || {
+        let (name, value) = rest.split_once('=')?;
+        let quote = value.chars().next()?;
+        let (value, behind) = value[quote.len_utf8()..].split_once(quote)?;
+        rest = behind;
+        Some((name.trim().to_ascii_lowercase(), value.trim()))
+    })
+}
+
 /// The name that is meant: `End-Line` and `endLine` are `end_line`.
 pub(super) fn name_of(written: &str) -> Option<Name> {
     match plain(written).as_str() {
@@ -176,5 +190,13 @@ mod tests {
         ] {
             assert_eq!(next_tag(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_attributes_of_a_tag_are_read() {
+        let read = |tag| attributes_of(tag).collect::<Vec<_>>();
+        assert!(read("<findings>").is_empty());
+        let expected = [("count".to_owned(), "3"), ("critical".to_owned(), "a > b")];
+        assert_eq!(read("< / FINDINGS Count='3'\n critical=\"a > b\" >"), expected);
     }
 }

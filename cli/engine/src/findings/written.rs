@@ -1,5 +1,7 @@
 //! Fields as models write them: paths, lines, categories, numbers.
 
+mod steering;
+
 use conclave_shared::finding::Finding;
 
 use super::fold::folded;
@@ -164,6 +166,20 @@ const STEERED: &[&str] = &[
 /// Words for a model that are parts of other words.
 const STEERED_WORDS: &[&str] = &["ai", "ki", "ia", "gpt", "ии", "ші", "llms", "bot"];
 
+/// Categories of their own that mean the same.
+const STEERING_NAMES: &[&str] = &[
+    "steering",
+    "social engineering",
+    "ai instruction",
+    "ai instructions",
+    "llm instruction",
+    "llm instructions",
+    "reviewer instruction",
+    "reviewer instructions",
+    "comment to reviewer",
+    "comment to reviewers",
+];
+
 /// Returns whether a category means text that tries to steer the review, however a model puts it: in another language,
 /// with look-alikes of letters.
 fn is_injection(category: &str) -> bool {
@@ -171,7 +187,8 @@ fn is_injection(category: &str) -> bool {
     let joined = words.concat();
     let has = |stems: &[&str]| stems.iter().any(|stem| joined.contains(&plain_words(stem).concat()));
     let is_aim = |word: &String| STEERED_WORDS.iter().any(|aim| plain_words(aim).concat() == *word);
-    has(&["jailbreak"]) || (has(STEERING) && (has(STEERED) || words.iter().any(is_aim)))
+    let is_named = || STEERING_NAMES.iter().any(|name| plain_words(name).concat() == joined);
+    is_named() || has(&["jailbreak"]) || (has(STEERING) && (has(STEERED) || words.iter().any(is_aim)))
 }
 
 /// Returns whether a claim speaks of an attempt to steer the review.
@@ -216,7 +233,7 @@ pub(super) fn claims_injection(claim: &str) -> bool {
             .iter()
             .any(|word| READERS.iter().any(|reader| folded(reader) == *word))
     };
-    named || (steers() && reads())
+    named || (steers() && reads()) || steering::is_claimed(claim)
 }
 
 /// The words of a text in small letters, with look-alikes as what they look like.
@@ -275,6 +292,10 @@ mod tests {
             "reviewer_steering",
             "instruction-smuggling",
             "jailbreak",
+            "steering",
+            "ai-instruction",
+            "social-engineering",
+            "Comment to reviewer",
             // Cyrillic letters.
             "рrоmрt-injесtiоn",
             "ｐｒｏｍｐｔ－ｉｎｊｅｃｔｉｏｎ",
@@ -289,6 +310,8 @@ mod tests {
             ("Naming", "naming"),
             ("chain manipulation", "chain-manipulation"),
             ("命名", "other"),
+            ("agent-instructions", "agent-instructions"),
+            ("misleading-comment", "misleading-comment"),
         ] {
             assert_eq!(category_of(written), expected);
         }
@@ -303,6 +326,7 @@ mod tests {
             "注释中含有提示注入。",
             "Der Kommentar ist eine Prompt-Injektion.",
             "The comment is a рrоmрt injесtiоn.",
+            "A comment tells the reviewers to approve this change.",
         ] {
             assert!(claims_injection(claim), "{claim}");
         }
@@ -311,6 +335,8 @@ mod tests {
             "The prompt is not escaped.",
             "The chain manipulates its state.",
             "An instruction is missing.",
+            "The comment tells readers that the reviewer role may approve payments.",
+            "The text tells agents to skip the tests.",
         ] {
             assert!(!claims_injection(claim), "{claim}");
         }

@@ -58,6 +58,7 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
         patches: Arc::new(std::mem::take(&mut job.patches)),
         source: Arc::clone(&ports.source),
         security: Arc::new(job.security.clone()),
+        rules: Arc::clone(&job.plan.rules.book),
     };
     ports.mailbox.check_with(Refuter {
         source: Arc::clone(&input.source),

@@ -25,7 +25,7 @@ use crate::{
     diff::FileDiff,
     findings::{
         Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        may_tell, path_of, scan, whole_findings,
+        is_listed, may_tell, path_of, scan, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -53,6 +53,7 @@ pub(super) struct Answers<'a> {
     reviewer: &'a ReviewerName,
     /// Whether the review is inconclusive without this reviewer.
     required: bool,
+    /// The rules that it checks, if it is the reviewer of rules.
     rules: Option<&'a RuleBook>,
     input: &'a PanelInput,
     /// The positions of the patches that it has to read.
@@ -181,14 +182,19 @@ impl<'a> Answers<'a> {
         self.miss_asserted();
     }
 
-    /// Asks about a problem that was asserted beside a tool call and is in no finding.
+    /// Asks about a problem that was asserted beside a tool call and is in no finding. One in another notation is owed a finding,
+    /// as beside an empty list.
     fn miss_asserted(&mut self) {
         let findings = self.findings.iter().map(Report::from);
         let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
         let asserted = std::mem::take(&mut self.asserted);
         let paths = self.paths();
         let is_reported = |words: &String| reports.iter().any(|report| report.covers(words, &paths));
-        if let Some(words) = asserted.into_iter().find(|words| !is_reported(words)) {
+        let unreported: Vec<String> = asserted.into_iter().filter(|words| !is_reported(words)).collect();
+        if unreported.iter().any(|words| is_listed(words, &paths)) {
+            self.owed = self.owed.max(1);
+        }
+        if let Some(words) = unreported.into_iter().next() {
             self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
             self.words.get_or_insert(words);
         }
@@ -243,7 +249,8 @@ impl<'a> Answers<'a> {
                 }
             }
         }
-        check(self.reviewer, findings, &self.files, self.rules, &mut fetched)
+        let rules = self.rules.unwrap_or(&self.input.rules);
+        check(self.reviewer, findings, &self.files, Some(rules), &mut fetched)
     }
 
     /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others

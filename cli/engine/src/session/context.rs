@@ -13,6 +13,7 @@ use crate::{
     diff::FileDiff,
     ports::{AgentRuntime, Progress, ProgressEvent, SessionId, SourceTree, StopSignal, TelemetrySink, UsageLedger},
     review::GivenPatch,
+    rules::RuleBook,
 };
 
 /// What all sessions of a run share.
@@ -102,6 +103,8 @@ pub struct PanelInput {
     pub patches: Arc<Vec<GivenPatch>>,
     /// Which paths are security-sensitive.
     pub security: Arc<SecurityPaths>,
+    /// The rules in force for its files.
+    pub rules: Arc<RuleBook>,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
 }

@@ -40,6 +40,7 @@ fn input() -> PanelInput {
         files: Arc::new(vec![file("large", 90), file("small", 1)]),
         patches: Arc::new(vec![GivenPatch::file("p/large"), GivenPatch::file("p/small")]),
         security: Arc::default(),
+        rules: Arc::default(),
         source: Arc::new(NoSource),
     }
 }
@@ -830,5 +831,55 @@ async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_r
             (ReviewerOutcome::Ok, reason),
             "{reviewer} {in_prompt}"
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breach_counts_whichever_reviewer_cites_the_rule() {
+    let rule = RuleInForce {
+        id: "LOG-1".into(),
+        on_breach: Some(conclave_shared::engineering_rule::OnBreach::Block),
+        files: ["small".to_owned()].into(),
+        ..RuleInForce::default()
+    };
+    let breach = finding("suggestion", "The key is not checked.", "value = os.environ[key]");
+    let answer = block(&[breach.replace("</finding>", "<rule>LOG-1</rule></finding>")]);
+    let stage = Stage::new(move |_, _| says(5, &answer));
+    let (context, ..) = context(&stage);
+    let input = PanelInput {
+        source: Arc::new(OneFile),
+        rules: Arc::new(RuleBook::new(vec![rule])),
+        ..input()
+    };
+    let panel = run_at_once(&context, members(&["generalist"]), &input, 1).await;
+    assert_eq!(
+        panel.findings[0].severity,
+        conclave_shared::severity::Severity::Critical
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_problem_in_another_notation_beside_a_tool_call_is_owed_a_finding() {
+    let breach = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let item = "- **critical** small:4 reads any key.";
+    for (words, second, outcome) in [
+        (item, block(&[]), ReviewerOutcome::Failed),
+        (item, block(std::slice::from_ref(&breach)), ReviewerOutcome::Ok),
+        ("This is remote code execution.", block(&[]), ReviewerOutcome::Ok),
+    ] {
+        let nothing = block(&[]);
+        let answer = second.clone();
+        let stage = Stage::new(move |_, number| match number {
+            1 => [ends(1, words, "tool-calls"), says(5, &nothing)].concat(),
+            _ => says(5, &answer),
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let asked = stage.prompts.lock().expect("free").len();
+        assert_eq!((panel.reports[0].outcome, asked), (outcome, 2), "{words} {second}");
     }
 }

@@ -3,7 +3,7 @@
 use super::traces::is_clean;
 use crate::findings::{
     remarks::not_harmless,
-    severe::{is_negation, is_severe, last_words, words},
+    severe::{is_alarming, is_negation, is_severe, last_words, words},
 };
 
 /// Words with which a sentence says that its writer does not know yet, wherever they stand in it.
@@ -238,7 +238,7 @@ pub(super) fn asserts(sentence: &str, paths: &[&str]) -> bool {
             .iter()
             .any(|open| !open.is_ascii() && open.chars().count() > 1 && is_unparted(open) && stated.contains(open));
     !is_open
-        && (is_severe(stated) || asserts_phrase(stated))
+        && (is_severe(stated) || is_alarming(stated) || asserts_phrase(stated))
         && !is_clean(sentence)
         && not_harmless(sentence, paths).is_some()
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::findings::{
     remarks::{not_harmless, texts},
-    severe::words,
+    severe::{is_severe, words},
 };
 
 /// Returns whether a text that is not an answer by its form may tell a problem all the same.
@@ -66,6 +66,25 @@ pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
     found.map(|sentence| sentence.trim().to_owned()).collect()
 }
 
+/// Returns whether words report a problem in another notation: as a table or keys, or as an item that names a severity and then a
+/// place. Such a report is a finding that was not given as one.
+pub fn is_listed(text: &str, paths: &[&str]) -> bool {
+    if is_structured(text) {
+        return true;
+    }
+    let item = text.trim_start_matches(|character: char| !character.is_alphanumeric());
+    let length = item.find(|character: char| !character.is_alphanumeric());
+    let (label, rest) = item.split_at(length.unwrap_or(item.len()));
+    let behind = rest.trim_start();
+    let next = behind.split_whitespace().next().unwrap_or_default();
+    let is_label = rest.starts_with(['*', '_', ':', '：', ']', ')'])
+        || behind.starts_with(['|', '–', '—'])
+        || behind.starts_with("- ")
+        || names_path(next, paths)
+        || names_line(next);
+    is_label && is_severe(label) && (names_path(rest, paths) || names_line(rest))
+}
+
 /// The first sentence of an answer that asserts a problem which none of its findings reports.
 pub(super) fn unreported(answer: &str, findings: &[RawFinding], paths: &[&str]) -> Option<String> {
     let reports: Vec<Report> = findings.iter().map(Report::from).collect();
@@ -116,6 +135,16 @@ mod tests {
             "I confirm that the query is concatenated.",
             "Now I see a critical SQL injection in the login.",
             "I will report a critical SQL injection in the login.",
+            "This is remote code execution.",
+            "Confirmed: attacker-controlled input reaches eval.",
+            "a() now executes arbitrary code.",
+            "That is dangerous.",
+            "The value is whatever comes in; an attacker gets a shell.",
+            "There is no check: an attacker gets a shell.",
+            "src/db.py:2 runs whatever the user types.",
+            "The input is executed as code.",
+            "Das eval führt Eingaben aus.",
+            "eval 会执行用户输入。",
         ] {
             assert!(!asserted(text, &PATHS).is_empty(), "{text}");
         }
@@ -144,6 +173,13 @@ mod tests {
             "Perhaps the query is concatenated.",
             "The token leaks unless the caller masks it.",
             "To verify that the input is not checked twice, I read the callers.",
+            "Let me check whether an attacker reaches eval.",
+            "Could an attacker get a shell here?",
+            "I will look for data races and leaks.",
+            "No crash, leak or data race so far.",
+            "I need to see what eval does with its input.",
+            "Next I look at how the crash handler works.",
+            "Ich prüfe, ob das gefährlich ist.",
             "",
         ] {
             assert_eq!(asserted(text, &PATHS), Vec::<String>::new(), "{text}");
@@ -154,6 +190,30 @@ mod tests {
             &"it reads one, and it reads the other, ".repeat(10_000),
             &PATHS
         ));
+    }
+
+    #[test]
+    fn an_item_with_a_severity_and_a_place_is_a_report() {
+        for text in [
+            "- **critical** src/db.py:2 eval runs input",
+            "CRITICAL src/db.py:2: eval",
+            "| critical | src/db.py:2 | eval |",
+            "[critical] src/db.py: eval runs input",
+            "* Critical: eval runs input in line 2",
+            "Kritisch – src/db.py Zeile 2",
+            "- **Severity**: warning\n- **File**: src/db.py",
+        ] {
+            assert!(is_listed(text, &PATHS), "{text}");
+        }
+        for text in [
+            "I found a critical SQL injection in src/db.py:5.",
+            "Critical code of src/db.py:2 is unchanged.",
+            "Critical: eval(input()).",
+            "src/db.py:2 is dangerous.",
+            "",
+        ] {
+            assert!(!is_listed(text, &PATHS), "{text}");
+        }
     }
 
     #[test]

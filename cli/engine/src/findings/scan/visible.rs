@@ -1,9 +1,11 @@
 //! The part of an answer that is meant for its reader.
 //!
 //! Servers of open models leak what their chat templates put around an answer: thinking between tags, channels, control
-//! tokens. Only what stands outside of the findings is taken off: inside of them it is quoted code.
+//! tokens. Only what stands outside of the findings is taken off: inside of them it is quoted code. Thinking is what opens the
+//! answer: among words its tags are mentioned, as those of the code are, and what stands between them counts.
 
-use crate::findings::tags::{next_tag, tags};
+use super::strict;
+use crate::findings::tags::{Kind, Name, next_tag, tags};
 
 /// Tags around thinking.
 const THINKING: [&str; 3] = ["think", "thinking", "thought"];
@@ -45,23 +47,19 @@ enum Mark {
 
 /// Takes thinking and control tokens off both ends of an answer.
 pub(super) fn visible(answer: &str) -> Visible {
-    let (head, mut is_unclosed, rest) = head(answer);
+    let mut text = String::new();
+    let (head, mut is_unclosed, rest) = head(answer, &mut text);
     let begin = tags(rest).last().map_or(0, |tag| tag.end);
     let begin = begin.max(rest.rfind(['}', ']']).map_or(0, |at| at + 1));
     let (body, tail) = rest.split_at(begin);
-    let mut text = head + body;
+    text.push_str(&head);
+    text.push_str(body);
     let mut tail = tail;
     while let Some((at, mark, end)) = first_mark(tail, tail.len()) {
-        let end = match mark {
-            Mark::Opens(name) => match closing(&tail[end..], name) {
-                Some(length) => end + length,
-                // What may be thinking may be an answer too.
-                None => break,
-            },
-            Mark::Closes => break,
-            Mark::HiddenChannel | Mark::Token => end,
-        };
         text.push_str(&tail[..at]);
+        if matches!(mark, Mark::Opens(_) | Mark::Closes) {
+            text.push_str(&tail[at..end]);
+        }
         tail = &tail[end..];
     }
     text.push_str(tail);
@@ -70,20 +68,24 @@ pub(super) fn visible(answer: &str) -> Visible {
 }
 
 /// Splits an answer where its findings begin: the text in front without thinking and tokens, true if thinking is left open there,
-/// and the rest.
-fn head(answer: &str) -> (String, bool, &str) {
+/// and the rest. Blocks of findings that stand in thinking go to `told`.
+fn head<'a>(answer: &'a str, told: &mut String) -> (String, bool, &'a str) {
     let mut kept = String::new();
     let mut rest = answer;
     loop {
         let Some((at, mark, end)) = first_mark(rest, beginning(rest)) else {
             return (kept, false, rest);
         };
+        let before = &rest[..at];
+        let opens_answer = kept.trim().is_empty() && before.trim().is_empty();
         match mark {
+            Mark::Opens(_) | Mark::HiddenChannel if !opens_answer => return (kept, false, rest),
+            Mark::Closes if is_quoted(before) => return (kept, false, rest),
             Mark::Opens(name) => {
-                kept.push_str(&rest[..at]);
                 let Some(length) = closing(&rest[end..], name) else {
                     return (kept, true, &rest[at..]);
                 };
+                keep_told(&rest[end..end + length], told);
                 rest = &rest[end + length..];
             }
             // Where the template itself opens the thinking, only its end is in the answer.
@@ -92,19 +94,54 @@ fn head(answer: &str) -> (String, bool, &str) {
                 rest = &rest[end..];
             }
             Mark::HiddenChannel => {
-                kept.push_str(&rest[..at]);
                 let ends = ["<|end|>", "<|start|>", "<|channel|>"];
                 let Some(length) = ends.iter().filter_map(|token| rest[end..].find(token)).min() else {
                     return (kept, true, &rest[at..]);
                 };
+                keep_told(&rest[end..end + length], told);
                 rest = &rest[end + length..];
             }
             Mark::Token => {
-                kept.push_str(&rest[..at]);
+                kept.push_str(before);
                 rest = &rest[end..];
             }
         }
     }
+}
+
+/// Keeps the blocks of findings that stand in what looks like thinking: it may be an answer between two mentions of a tag, and a
+/// model that drops what it told in whole is asked about it, as behind any other block.
+fn keep_told(thinking: &str, told: &mut String) {
+    let spans: Vec<(usize, usize)> = match strict::read(thinking, false) {
+        Some(reading) => {
+            let blocks = reading.blocks.iter().zip(reading.spans);
+            let holding = blocks.filter(|(findings, _)| !findings.is_empty());
+            holding.map(|(_, span)| span).collect()
+        }
+        None => around_findings(thinking).into_iter().collect(),
+    };
+    for (start, end) in spans {
+        told.push_str(&thinking[start..end]);
+        told.push('\n');
+    }
+}
+
+/// Where the first block begins and the last one ends in a text of which the tags do not fit, if a finding begins between them.
+fn around_findings(text: &str) -> Option<(usize, usize)> {
+    let open = tags(text).find(|tag| tag.name == Name::Findings && tag.kind == Kind::Open)?;
+    let close = tags(text)
+        .filter(|tag| tag.name == Name::Findings && tag.kind == Kind::Close)
+        .last()?;
+    let begins = tags(text).any(|tag| {
+        let is_between = tag.start >= open.end && tag.end <= close.start;
+        is_between && tag.name == Name::Finding && tag.kind == Kind::Open
+    });
+    begins.then_some((open.start, close.end))
+}
+
+/// Returns whether a tag behind this text is a mention: in a quotation, or in code.
+fn is_quoted(before: &str) -> bool {
+    before.ends_with(['`', '"', '\'', '“', '„', '«']) || before.matches('`').count() % 2 == 1
 }
 
 /// Where the findings may begin: at a tag of theirs, or at a bracket that begins a line.
@@ -169,10 +206,15 @@ fn token(text: &str) -> Option<(String, usize)> {
     })
 }
 
-/// Where thinking that has begun ends, behind its closing tag.
+/// Where thinking that has begun ends, behind its closing tag: the first one that is not a mention, or else the first one.
 fn closing(text: &str, name: &str) -> Option<usize> {
     let tag = format!("</{name}>");
-    text.to_ascii_lowercase().find(&tag).map(|at| at + tag.len())
+    let lower = text.to_ascii_lowercase();
+    let quotes = ['`', '"', '\''];
+    let ends = || lower.match_indices(&tag).map(|(at, _)| at);
+    let is_end = |at: &usize| !text[..*at].ends_with(quotes);
+    let end = ends().find(is_end).or_else(|| ends().next())?;
+    Some(end + tag.len())
 }
 
 #[cfg(test)]
@@ -193,7 +235,8 @@ mod tests {
             ),
             ("<|im_start|>assistant\n", "<|im_end|>\n<|endoftext|>"),
             ("<｜Assistant｜>", "<｜end▁of▁sentence｜>"),
-            ("", "<think>done</think>"),
+            ("<think>Line 4 is CLOSE = \"</think>\", which is fine.</think>\n", ""),
+            ("<|im_start|>assistant\n<think>hm</think>\n<think>hm</think>\n", ""),
         ] {
             let seen = visible(&format!("{before}{block}{behind}"));
             assert_eq!(seen.text.trim(), block, "{before}");
@@ -208,6 +251,12 @@ mod tests {
             "{\"findings\": [{\"evidence\": \"<think>a</think>\"}]}",
             "<findings><finding>x</finding></findings></think>",
             "The <answer>4</answer> in a < b |> c",
+            "<findings></findings>\n<think>The token is logged.</think>",
+            "I read it. <think>The token is logged.</think>\n<findings></findings>",
+            "`<think>` The token is logged. `</think>`\n<findings></findings>",
+            "The token is logged, and `</think>` is a constant.\n<findings></findings>",
+            "```\n<think>\nThe token is logged.\n</think>\n```\n<findings></findings>",
+            "The mark is `<|channel|>analysis`. The token is logged. `<|end|>`\n<findings></findings>",
         ] {
             assert_eq!(visible(answer).text, answer);
         }
@@ -216,5 +265,26 @@ mod tests {
         assert!(visible("<|channel|>analysis<|message|><findings></findings>").is_unclosed);
         let hidden = visible("<|channel|>analysis<|message|><findings></findings><|end|>");
         assert_eq!(hidden.text.trim(), "", "{hidden:?}");
+    }
+
+    #[test]
+    fn a_block_of_findings_is_never_taken_for_thinking() {
+        let block = "<findings><finding><claim>c</claim></finding></findings>";
+        for (before, behind) in [
+            ("The constant is `<think>`.\n", "\nThe other is `</think>`."),
+            ("`<think>`", "`</think>`\n<findings></findings>"),
+            ("The `<thought>` tag is new.\n", "\nSo is `</thought>`."),
+            ("<think> is the constant.\n", "\n</think> is the other."),
+            ("<think>At first: ", "</think>\n<findings></findings>"),
+            ("<think>With a <finding> in ", "</think>\n<findings></findings>"),
+            ("<|channel|>analysis<|message|>", "<|end|>\n<findings></findings>"),
+        ] {
+            let seen = visible(&format!("{before}{block}{behind}"));
+            assert!(seen.text.contains(block), "{before}: {}", seen.text);
+            assert!(!seen.is_unclosed, "{before}");
+        }
+        let mentioned =
+            visible("<think>It would be <findings></findings>, or <findings>.</think>\n<findings></findings>");
+        assert_eq!(mentioned.text.trim(), "<findings></findings>");
     }
 }
