@@ -16,7 +16,7 @@ use crate::{
     ports::SourceTree,
     repo_config::RubricSettings,
     review::{
-        AcceptedFinding, ApprovalHold, Coverage, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport,
+        AcceptedFinding, ApprovalHold, Coverage, CutFile, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport,
         SCHEMA_VERSION, StopCause, UnprovenFinding,
     },
     rules::ManualReview,
@@ -60,13 +60,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, patches, &job.security);
     let (unopened, _) = Reading::new(&panel.unused_reads).gaps(&job.files, patches, &job.security);
     let mut coverage = Coverage {
-        filtered: job.filtered,
         not_read,
-        cut: job.cut,
         hallucinated: panel.hallucinated.len(),
         unproven: joined(panel.unproven, std::mem::take(&mut prior.unproven)),
         notes: plan.rules.notes,
-        ..given(&job.files)
+        ..given(&job.files, job.filtered, job.cut)
     };
     name_earlier(&mut coverage, std::mem::take(&mut prior.earlier));
     coverage.gaps = gaps(&panel.reports, &coverage, &unopened, partly_read, stopped);
@@ -198,8 +196,10 @@ fn replaces(own: &JudgedFinding, earlier: &JudgedFinding) -> bool {
 }
 
 /// The files that were given to the panel.
-fn given(files: &[FileDiff]) -> Coverage {
+fn given(files: &[FileDiff], filtered: Vec<FilteredFile>, cut: Vec<CutFile>) -> Coverage {
     Coverage {
+        filtered,
+        cut,
         reviewed: files.iter().map(|file| file.path.clone()).collect(),
         changed_lines: files.iter().map(FileDiff::changed_lines).sum(),
         ..Coverage::default()

@@ -8,7 +8,7 @@ use super::duration;
 use crate::{
     judge::describe_removed,
     report::grouped,
-    review::{Cost, Review, ReviewerReport, counted_tokens},
+    review::{Cost, Review, ReviewerReport, UnprovenFinding, counted_tokens},
     rules::CheckedRule,
     untrusted::{cell, code_cell, code_span, escape, link},
 };
@@ -69,29 +69,7 @@ pub(super) fn coverage(review: &Review) -> String {
         }
         text.push('\n');
     }
-    if !coverage.unproven.is_empty() {
-        let is_known = coverage
-            .unproven
-            .iter()
-            .all(|finding| finding.known_severity().is_some());
-        let title = if is_known {
-            "Critical, without code that shows it"
-        } else {
-            "Critical without code that shows it, or of unknown severity"
-        };
-        let _ = writeln!(text, "**{title}:**\n");
-        for finding in &coverage.unproven {
-            let _ = writeln!(
-                text,
-                "- {} ({}): {} ({})",
-                code_span(&finding.place()),
-                finding.reviewer.display_name(),
-                escape(&finding.claim).replace('\n', " "),
-                escape(&finding.reason).replace('\n', " ")
-            );
-        }
-        text.push('\n');
-    }
+    text.push_str(&unproven(&coverage.unproven));
     text.push_str(&checked_rules(&coverage.rules));
     let tokens = tokens(review);
     let rate = review
@@ -121,6 +99,33 @@ pub(super) fn coverage(review: &Review) -> String {
         runtime(review),
         code_span(&review.run_id)
     );
+    text
+}
+
+/// The list of findings that nothing proved, if there are any.
+fn unproven(findings: &[UnprovenFinding]) -> String {
+    let mut text = String::new();
+    if findings.is_empty() {
+        return text;
+    }
+    let is_known = findings.iter().all(|finding| finding.known_severity().is_some());
+    let title = if is_known {
+        "Critical, without code that shows it"
+    } else {
+        "Critical without code that shows it, or of unknown severity"
+    };
+    let _ = writeln!(text, "**{title}:**\n");
+    for finding in findings {
+        let _ = writeln!(
+            text,
+            "- {} ({}): {} ({})",
+            code_span(&finding.place()),
+            finding.reviewer.display_name(),
+            escape(&finding.claim).replace('\n', " "),
+            escape(&finding.reason).replace('\n', " ")
+        );
+    }
+    text.push('\n');
     text
 }
 
