@@ -22,6 +22,7 @@ mod identity;
 mod instructions;
 mod meanwhile;
 mod moved;
+mod parts;
 mod reconcile;
 mod refuted;
 mod reply;

@@ -172,7 +172,20 @@ fn raise(finding: &mut ExistingFinding, exposed: &[FindingRecord]) {
 pub(super) fn is_there(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> bool {
     let mut finding = of_ledger(record.clone(), Before::Stood);
     place(&mut finding, files, texts);
-    finding.anchor != AnchorState::Changed
+    finding.anchor != AnchorState::Changed || stands_in_parts(record, files, texts)
+}
+
+/// Returns whether the code of a serious record stands as parts of other lines, in its file or where that may have gone.
+fn stands_in_parts(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> bool {
+    let Some(anchor) = record.anchor.as_ref().filter(|_| record.is_serious()) else {
+        return false;
+    };
+    let others = candidates(&record.file, files)
+        .into_iter()
+        .map(|file| file.path.as_str());
+    let paths = std::iter::once(record.file.as_str()).chain(others);
+    let mut lines = paths.filter_map(|path| texts.get(path));
+    lines.any(|lines| anchor.find_parts(lines, record.line, &|_| true).is_some())
 }
 
 /// Holds a breach to its rule as it is now, where that has become stricter since. Returns whether this makes the finding more severe.

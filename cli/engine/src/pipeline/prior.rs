@@ -7,8 +7,8 @@ use crate::{
     incremental::{Identities, Lines, Objects, remember_unproven},
     ports::SourceTree,
     review::{
-        Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding, RememberedUnproven,
-        ReviewSubject, ReviewedFiles, Unlisted, UnprovenFinding,
+        Anchor, CONTEXT_FILE, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding,
+        RememberedUnproven, ReviewSubject, ReviewedFiles, Unlisted, UnprovenFinding,
     },
 };
 
@@ -84,6 +84,14 @@ pub(super) async fn remember_anchors(
             texts.insert(finding.file.clone(), text.map(|text| Lines::new(&text)));
         }
         let lines = texts.get(&finding.file).and_then(Option::as_ref);
-        entry.anchor = lines.and_then(|lines| Anchor::of(lines, finding.line, finding.end_line));
+        let is_about_words = finding.is_prompt_injection() || finding.file == CONTEXT_FILE;
+        entry.anchor = lines.and_then(|lines| {
+            let anchor = Anchor::of(lines, finding.line, finding.end_line)?;
+            Some(if is_about_words {
+                anchor.of_words(lines, finding.line, finding.end_line, &finding.evidence)
+            } else {
+                anchor
+            })
+        });
     }
 }

@@ -152,6 +152,7 @@ async fn follow(
     diff: &FilteredDiff,
     written: &str,
 ) -> Result<(), Failure> {
+    let described = written_by_people(subject, &[]);
     let existing = &mut subject.existing_findings;
     let mut moved = MovedCode::new(existing, diff);
     // Names are separated by line feeds.
@@ -179,6 +180,7 @@ async fn follow(
         }
     }
     moved.search(existing, CONTEXT_FILE, written, true);
+    moved.search_description(existing, &described);
     moved.settle(existing);
     Ok(())
 }
