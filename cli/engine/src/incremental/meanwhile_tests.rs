@@ -140,6 +140,8 @@ fn unproven() -> RememberedUnproven {
         patch: PatchId::of_all(std::iter::empty()),
         parts: Vec::new(),
         object: None,
+        outside: false,
+        written: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::{Identities, Lines, Objects, remember_unproven},
+    incremental::{Identities, Lines, Objects, remember_unproven, written_texts},
     ports::SourceTree,
     review::{
         Anchor, CONTEXT_FILE, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding,
@@ -47,9 +47,13 @@ pub struct Prior {
 
 impl Prior {
     /// The serious findings without proof that the next review has to know of.
-    pub(super) fn unproven_for_next(&mut self, found: &[UnprovenFinding]) -> Vec<RememberedUnproven> {
+    pub(super) fn unproven_for_next(
+        &mut self,
+        found: &[UnprovenFinding],
+        subject: &ReviewSubject,
+    ) -> Vec<RememberedUnproven> {
         let before = std::mem::take(&mut self.unproven_before);
-        remember_unproven(found, before, &self.identities, &self.objects)
+        remember_unproven(found, before, &self.identities, &self.objects, &written_texts(subject))
     }
 }
 

@@ -6,7 +6,7 @@ use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
         Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, narrow, objects, still_refuted,
-        still_unlisted, still_unproven, touched, wanted,
+        still_unlisted, still_unproven, touched, wanted, written_texts,
     },
     pipeline::Prior,
     prompt::written_by_people,
@@ -62,7 +62,9 @@ async fn narrow_down(
     let patches = identities(&diff.files, instructions, spool)?;
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
-    let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files, &diff.filtered);
+    let remembered = &job.carry_over.unproven;
+    let about_words = written_texts(&job.subject);
+    let unproven = still_unproven(remembered, &identities, &diff.files, &diff.filtered, &about_words);
     let unlisted = still_unlisted(&job.carry_over.unlisted, &identities, &diff.files);
     let objects = objects(&diff.files);
     let all = diff.files.clone();

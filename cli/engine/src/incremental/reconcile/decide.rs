@@ -8,7 +8,9 @@ use crate::{
         authority::{argument, decision, unanswered},
         texts,
     },
-    review::{Anchor, AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange, ThreadState},
+    review::{
+        Anchor, AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange, ThreadState,
+    },
 };
 
 /// What becomes of an earlier finding.
