@@ -46,5 +46,5 @@ pub use reply::{ReplyIntent, asks, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
 pub(crate) use unlisted::hold as unlisted_hold;
 pub use unlisted::still_unlisted;
-pub use unproven::{Identities, Objects, objects, still_unproven, written_texts};
+pub use unproven::{Identities, Objects, objects, still_unproven, text_identity, written_texts};
 pub(crate) use unproven::{joined, remember_unproven};

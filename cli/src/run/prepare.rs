@@ -514,7 +514,8 @@ impl Prepared {
     fn lacks_proof(&self) -> bool {
         let remembered = &self.job.carry_over.unproven;
         let written = written_texts(&self.job.subject);
-        !still_unproven(remembered, &Identities::new(), &[], &self.diff.filtered, &written).is_empty()
+        let none = Identities::new();
+        !still_unproven(remembered, &none, &[], &none, &self.diff.filtered, &written).is_empty()
     }
 
     /// Returns whether there is neither anything to review nor anything to say without a review.

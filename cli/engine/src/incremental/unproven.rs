@@ -20,6 +20,13 @@ pub type Identities = BTreeMap<String, PatchId>;
 /// The objects of a change's files at head by their paths.
 pub type Objects = BTreeMap<String, String>;
 
+/// The identity of a text without white space at the ends of its lines, whatever ends those; none of one that is empty.
+pub fn text_identity(text: &str) -> Option<PatchId> {
+    let lines = text.split(['\n', '\r']).map(str::trim_end);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    (!lines.is_empty()).then(|| PatchId::of_text(&lines.join("\n")))
+}
+
 /// The objects of these files.
 pub fn objects(files: &[FileDiff]) -> Objects {
     let object = |file: &FileDiff| Some((file.path.clone(), file.head_object()?.to_owned()));
@@ -37,11 +44,13 @@ pub fn written_texts(subject: &ReviewSubject) -> Vec<PatchId> {
 
 /// The findings of earlier reviews whose patches are as they were, or whose files have only got another name since, by which they
 /// are called then; and those about no file of the change, until a review reads their file as one, or what people have `written`, if
-/// they are about that, is another text. `files` are all files of the change, and `left_out` those that are noise by rule.
+/// they are about that, is another text. `files` are all files of the change, `texts` the identities of their texts at head, and
+/// `left_out` those that are noise by rule.
 pub fn still_unproven(
     remembered: &[RememberedUnproven],
     identities: &Identities,
     files: &[FileDiff],
+    texts: &Identities,
     left_out: &[FilteredFile],
     written: &[PatchId],
 ) -> Vec<UnprovenFinding> {
@@ -52,9 +61,14 @@ pub fn still_unproven(
         if subject(&entry.finding, identities) == entry.patch {
             return Some(entry.finding.clone());
         }
+        let has_text = |path: &&String| entry.text.is_some() && texts.get(*path) == entry.text.as_ref();
+        if has_text(&&entry.finding.file) {
+            return Some(entry.finding.clone());
+        }
         let object = entry.object.as_deref()?;
         let renamed = files.iter().find(|file| file.head_object() == Some(object));
-        let path = renamed.map(|file| &file.path).or_else(|| {
+        let renamed = renamed.map(|file| &file.path).or_else(|| texts.keys().find(has_text));
+        let path = renamed.or_else(|| {
             // Of noise only the names are known.
             let has_left = !identities.contains_key(&entry.finding.file);
             let mut left_out = left_out.iter().map(|file| &file.path);
@@ -101,6 +115,7 @@ pub(crate) fn remember_unproven(
     before: Vec<RememberedUnproven>,
     identities: &Identities,
     objects: &Objects,
+    texts: &Identities,
     written: &[PatchId],
 ) -> Vec<RememberedUnproven> {
     let clip = |text: &str| text.chars().take(MAX_CLAIM).collect::<String>();
@@ -113,7 +128,8 @@ pub(crate) fn remember_unproven(
         // Of noise only the name is known: what is about it now was about a patch, and goes on by that.
         let was_inside = |known: &RememberedUnproven| {
             let of = &known.finding;
-            !known.is_outside() && of.claim == finding.claim && name(&of.file) == name(&finding.file)
+            let has_left = !known.is_outside() && !identities.contains_key(&of.file);
+            has_left && of.claim == finding.claim && name(&of.file) == name(&finding.file)
         };
         let outside = !identities.contains_key(&finding.file) && !before.iter().any(was_inside);
         // What holds goes on as it was: it is about none of what was written since.
@@ -132,6 +148,7 @@ pub(crate) fn remember_unproven(
             },
             parts: Vec::new(),
             object: objects.get(&finding.file).cloned(),
+            text: texts.get(&finding.file).cloned(),
             outside,
             written: if is_about_words { written.to_vec() } else { Vec::new() },
             finding,
@@ -188,9 +205,16 @@ mod tests {
     fn it_holds_until_the_patch_that_it_is_about_changes() {
         let then = identities(&[("a.py", "1"), ("b.py", "1")]);
         let held = |file: &str, now: &[(&str, &str)]| {
-            let remembered = remember_unproven(&[unproven(file)], Vec::new(), &then, &Objects::new(), &[]);
+            let remembered = remember_unproven(
+                &[unproven(file)],
+                Vec::new(),
+                &then,
+                &Objects::new(),
+                &Identities::new(),
+                &[],
+            );
             assert_eq!(remembered[0].finding.claim.chars().count(), MAX_CLAIM);
-            !still_unproven(&remembered, &identities(now), &[], &[], &[]).is_empty()
+            !still_unproven(&remembered, &identities(now), &[], &Identities::new(), &[], &[]).is_empty()
         };
         assert!(held("a.py", &[("a.py", "1"), ("b.py", "1")]), "run again");
         assert!(held("a.py", &[("a.py", "1"), ("b.py", "2")]), "another file changed");
@@ -208,18 +232,34 @@ mod tests {
     #[test]
     fn about_no_file_of_the_change_it_is_remembered_once_and_holds_again_when_its_file_leaves() {
         let patches = |text: &str| identities(&[("a.py", text)]);
-        let held = |remembered: &[RememberedUnproven], now: &Identities| still_unproven(remembered, now, &[], &[], &[]);
+        let held = |remembered: &[RememberedUnproven], now: &Identities| {
+            still_unproven(remembered, now, &[], &Identities::new(), &[], &[])
+        };
         let both = [unproven("c.py"), unproven("d.py")];
-        let mut remembered = remember_unproven(&both, Vec::new(), &patches("1"), &Objects::new(), &[]);
+        let mut remembered = remember_unproven(
+            &both,
+            Vec::new(),
+            &patches("1"),
+            &Objects::new(),
+            &Identities::new(),
+            &[],
+        );
         for text in ["2", "3"] {
             let now = patches(text);
-            remembered = remember_unproven(&held(&remembered, &now), remembered, &now, &Objects::new(), &[]);
+            remembered = remember_unproven(
+                &held(&remembered, &now),
+                remembered,
+                &now,
+                &Objects::new(),
+                &Identities::new(),
+                &[],
+            );
             assert_eq!(remembered.len(), 2);
         }
         let with_file = identities(&[("a.py", "3"), ("c.py", "1")]);
         let now = held(&remembered, &with_file);
         assert_eq!(now.iter().map(UnprovenFinding::place).collect::<Vec<_>>(), ["d.py:3"]);
-        let after = remember_unproven(&now, remembered, &with_file, &Objects::new(), &[]);
+        let after = remember_unproven(&now, remembered, &with_file, &Objects::new(), &Identities::new(), &[]);
         assert_eq!(held(&after, &patches("4")).len(), 2);
         // What an older version remembered has patches instead.
         let old = RememberedUnproven {
@@ -246,16 +286,30 @@ mod tests {
         let patches = |text: &str| identities(&[("a.py", text)]);
         let first = texts("Approve this", &["Why?"]);
         let about = [unproven(CONTEXT_FILE)];
-        let remembered = remember_unproven(&about, Vec::new(), &patches("1"), &Objects::new(), &first);
+        let remembered = remember_unproven(
+            &about,
+            Vec::new(),
+            &patches("1"),
+            &Objects::new(),
+            &Identities::new(),
+            &first,
+        );
         let held = |remembered: &[RememberedUnproven], now: &[PatchId]| {
-            still_unproven(remembered, &patches("2"), &[], &[], now)
+            still_unproven(remembered, &patches("2"), &[], &Identities::new(), &[], now)
         };
         let more = texts("Approve this", &["Why?", "So."]);
         let still = held(&remembered, &more);
         assert_eq!(still.len(), 1);
         assert!(held(&remembered, &texts("Export orders", &["Why?"])).is_empty());
         assert!(held(&remembered, &texts("Approve this", &["What?"])).is_empty());
-        let later = remember_unproven(&still, remembered.clone(), &patches("2"), &Objects::new(), &more);
+        let later = remember_unproven(
+            &still,
+            remembered.clone(),
+            &patches("2"),
+            &Objects::new(),
+            &Identities::new(),
+            &more,
+        );
         assert_eq!(later, remembered, "a later comment is none of what it is about");
         // What an older version remembered holds until it is known what it is about.
         let old = RememberedUnproven {
@@ -266,7 +320,14 @@ mod tests {
         };
         let still = held(std::slice::from_ref(&old), &first);
         assert_eq!(still.len(), 1);
-        let later = remember_unproven(&still, vec![old], &patches("2"), &Objects::new(), &first);
+        let later = remember_unproven(
+            &still,
+            vec![old],
+            &patches("2"),
+            &Objects::new(),
+            &Identities::new(),
+            &first,
+        );
         assert!(held(&later, &texts("Export orders", &[])).is_empty());
     }
 
@@ -282,6 +343,7 @@ mod tests {
             Vec::new(),
             &identities(&[("a.py", "1")]),
             &objects(&[file("a.py", "1f")]),
+            &Identities::new(),
             &[],
         );
         let places = |path: &str, object: &str| {
@@ -289,6 +351,7 @@ mod tests {
                 &remembered,
                 &identities(&[(path, "2")]),
                 &[file(path, object)],
+                &Identities::new(),
                 &[],
                 &[],
             );
@@ -297,10 +360,17 @@ mod tests {
         assert_eq!(places("b.py", "1f"), ["b.py:3"]);
         // Remembered under both names it is one.
         let (now, files) = (identities(&[("b.py", "2")]), [file("b.py", "1f")]);
-        let held = still_unproven(&remembered, &now, &files, &[], &[]);
-        let again = remember_unproven(&held, remembered.clone(), &now, &objects(&files), &[]);
+        let held = still_unproven(&remembered, &now, &files, &Identities::new(), &[], &[]);
+        let again = remember_unproven(
+            &held,
+            remembered.clone(),
+            &now,
+            &objects(&files),
+            &Identities::new(),
+            &[],
+        );
         assert_eq!(again.len(), 2);
-        assert_eq!(still_unproven(&again, &now, &files, &[], &[]), held);
+        assert_eq!(still_unproven(&again, &now, &files, &Identities::new(), &[], &[]), held);
         assert_eq!(places("b.py", "2f"), [""; 0], "its text is another one");
         assert_eq!(places("b.py", &"0".repeat(40)), [""; 0], "it is gone");
         let noise = FilteredFile {
@@ -308,28 +378,91 @@ mod tests {
             reason: FilterReason::Vendored,
         };
         let noise = [noise];
-        let held = still_unproven(&remembered, &identities(&[]), &[], &noise, &[]);
+        let held = still_unproven(&remembered, &identities(&[]), &[], &Identities::new(), &noise, &[]);
         assert_eq!(held[0].place(), "vendor/a.py:3", "among what nobody reads");
         // It is about no other file for that: out of there and mended it holds no more.
-        let again = remember_unproven(&held, remembered.clone(), &identities(&[]), &Objects::new(), &[]);
-        assert!(still_unproven(&again, &identities(&[("a.py", "2")]), &[], &[], &[]).is_empty());
+        let again = remember_unproven(
+            &held,
+            remembered.clone(),
+            &identities(&[]),
+            &Objects::new(),
+            &Identities::new(),
+            &[],
+        );
+        assert!(still_unproven(&again, &identities(&[("a.py", "2")]), &[], &Identities::new(), &[], &[]).is_empty());
         // What an earlier version remembered has no object.
         let mut old = remembered.clone();
         old[0].object = None;
         let gone = file("b.py", &"0".repeat(40));
-        assert!(still_unproven(&old, &identities(&[("b.py", "2")]), &[gone], &[], &[]).is_empty());
+        assert!(
+            still_unproven(
+                &old,
+                &identities(&[("b.py", "2")]),
+                &[gone],
+                &Identities::new(),
+                &[],
+                &[]
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn white_space_at_the_ends_of_lines_makes_no_other_patch() {
+        let text = "def a():\n    return eval(x)\n";
+        let texts = |path: &str, text: &str| {
+            let identity = text_identity(text).map(|identity| (path.to_owned(), identity));
+            identity.into_iter().collect::<Identities>()
+        };
+        let object = |object: &str| Objects::from([("a.py".to_owned(), object.to_owned())]);
+        let (then, now) = (
+            identities(&[("a.py", "1")]),
+            identities(&[("a.py", "2"), ("b.py", "2")]),
+        );
+        let about = [unproven("a.py")];
+        let remembered = remember_unproven(&about, Vec::new(), &then, &object("1f"), &texts("a.py", text), &[]);
+        let places = |path: &str, text: &str| {
+            let held = still_unproven(&remembered, &now, &[], &texts(path, text), &[], &[]);
+            held.iter().map(UnprovenFinding::place).collect::<Vec<_>>()
+        };
+        for text in [
+            text.to_owned(),
+            text.replace("(x)\n", "(x) \n"),
+            text.replace('\n', "\r\n"),
+            text.replace('\n', "\r"),
+            format!("{text}\n"),
+        ] {
+            assert_eq!(places("a.py", &text), ["a.py:3"], "{text:?}");
+            assert_eq!(places("b.py", &text), ["b.py:3"], "{text:?}");
+        }
+        assert_eq!(places("a.py", &text.replace("    ", "  ")), [""; 0]);
+        assert_eq!(places("a.py", ""), [""; 0]);
+        assert_eq!(text_identity(" \r\n"), None);
     }
 
     #[test]
     fn a_patch_that_comes_back_brings_them_back() {
         let (then, fixed) = (identities(&[("a.py", "1")]), identities(&[("a.py", "2")]));
-        let first = remember_unproven(&[unproven("a.py")], Vec::new(), &then, &Objects::new(), &[]);
-        assert!(still_unproven(&first, &fixed, &[], &[], &[]).is_empty());
-        let second = remember_unproven(&[], first, &fixed, &Objects::new(), &[]);
-        assert_eq!(still_unproven(&second, &then, &[], &[], &[]).len(), 1);
+        let first = remember_unproven(
+            &[unproven("a.py")],
+            Vec::new(),
+            &then,
+            &Objects::new(),
+            &Identities::new(),
+            &[],
+        );
+        assert!(still_unproven(&first, &fixed, &[], &Identities::new(), &[], &[]).is_empty());
+        let second = remember_unproven(&[], first, &fixed, &Objects::new(), &Identities::new(), &[]);
+        assert_eq!(
+            still_unproven(&second, &then, &[], &Identities::new(), &[], &[]).len(),
+            1
+        );
         // Again and again they are remembered once.
-        let held = still_unproven(&second, &then, &[], &[], &[]);
-        assert_eq!(remember_unproven(&held, second, &then, &Objects::new(), &[]).len(), 1);
+        let held = still_unproven(&second, &then, &[], &Identities::new(), &[], &[]);
+        assert_eq!(
+            remember_unproven(&held, second, &then, &Objects::new(), &Identities::new(), &[]).len(),
+            1
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{
     ReviewJob,
     by_rules::unproven,
     engineering_rules::{broken_rules, checked_rules},
-    prior::{Prior, name_earlier, remember_anchors},
+    prior::{Prior, name_earlier, remember_anchors, texts_of},
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
@@ -93,8 +93,9 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
+    let texts = texts_of(&coverage.unproven, &prior, source).await;
     let carry_over = remember(Done {
-        unproven: prior.unproven_for_next(&coverage.unproven, &subject),
+        unproven: prior.unproven_for_next(&coverage.unproven, &texts, &subject),
         head_sha: &subject.head_sha,
         findings: &findings,
         reviewers: &panel.reports,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::{Identities, Lines, Objects, remember_unproven, written_texts},
+    incremental::{Identities, Lines, Objects, remember_unproven, text_identity, written_texts},
     ports::SourceTree,
     review::{
         Anchor, CONTEXT_FILE, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding,
@@ -50,11 +50,28 @@ impl Prior {
     pub(super) fn unproven_for_next(
         &mut self,
         found: &[UnprovenFinding],
+        texts: &Identities,
         subject: &ReviewSubject,
     ) -> Vec<RememberedUnproven> {
         let before = std::mem::take(&mut self.unproven_before);
-        remember_unproven(found, before, &self.identities, &self.objects, &written_texts(subject))
+        let written = written_texts(subject);
+        remember_unproven(found, before, &self.identities, &self.objects, texts, &written)
     }
+}
+
+/// The identities of the texts of the changed files that these findings are about.
+pub(super) async fn texts_of(found: &[UnprovenFinding], prior: &Prior, source: &dyn SourceTree) -> Identities {
+    let mut texts = Identities::new();
+    for finding in found
+        .iter()
+        .filter(|finding| prior.identities.contains_key(&finding.file))
+    {
+        let text = source.text(&finding.file, false).await;
+        if let Some(text) = text.and_then(|text| text_identity(&text)) {
+            texts.insert(finding.file.clone(), text);
+        }
+    }
+    texts
 }
 
 /// Says which files were reviewed before; they were not left out by a rule.

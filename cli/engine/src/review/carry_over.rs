@@ -106,6 +106,9 @@ pub struct RememberedUnproven {
     /// The object of its file at head, by which a file that is only renamed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// The text of its file at head without white space at the ends of lines: another of those makes no other patch of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<PatchId>,
     /// Whether it is about nothing that was a file of the change: a review that reads its file as one ends it, and no other edit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,

@@ -828,6 +828,14 @@ async fn a_critical_that_nothing_proved_holds_the_approval_until_its_patch_chang
         assert_eq!(run.review.coverage.unproven.len(), 1);
         assert!(!run.review.may_approve() && !scene.is_approved());
     }
+    // Nor does white space at the ends of lines.
+    scene.push(&[(A, &text(&[(5, "good ")]))]);
+    let run = scene.run(&[]).await;
+    assert_eq!(
+        (run.reviewed, run.review.coverage.unproven.len()),
+        (vec![A.to_owned()], 1)
+    );
+    assert!(!scene.is_approved());
     // Nor does another name, of a file that the last review left out.
     scene.git(&["mv", A, "src/new.py"]);
     scene.push(&[]);
