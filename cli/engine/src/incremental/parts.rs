@@ -1,4 +1,4 @@
-//! Quoted text as a part of other text: what somebody puts in front of it, behind it or around it on its lines does not take it
+//! Quoted text as a part of other text: what an author puts in front of it, behind it or around it on its lines does not take it
 //! away. Both sides are folded as quotes are when a finding's evidence is checked.
 
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ const MIN_WORDS: usize = 8;
 /// Maximum number of quoted lines that are remembered.
 const MAX_PARTS: usize = 12;
 
-/// The base and the modulus of the sum by which places are chosen to be compared by hash. So small a sum tells nothing of the text.
+/// The base and the modulus of the sum by which places are chosen to be compared by hash. So small a sum gives nothing of the text away.
 const BASE: u64 = 257;
 const MODULUS: u64 = 65_521;
 
@@ -153,7 +153,7 @@ pub(super) fn parts_of_words(quote: &str) -> Vec<QuotedPart> {
     all.and_then(|words| QuotedPart::of(&words)).into_iter().collect()
 }
 
-/// The line of one of these lines of code that tells most, if all of them stand in lines that `may_hold` them; of several the one
+/// The line of the first of these lines of code that is long enough, if all of them stand in lines that `may_hold` them; of several the one
 /// nearest to `near`.
 pub(super) fn find_code(
     parts: &[QuotedPart],

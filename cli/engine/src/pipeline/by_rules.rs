@@ -79,7 +79,7 @@ pub(super) fn unproven(findings: &[UnprovenFinding], identities: Option<&Identit
     Some(ApprovalHold::new(HoldCause::UnprovenCritical, reason).at(places))
 }
 
-/// How such a hold ends: by an edit, and by a person in any case.
+/// Says how such a hold ends: by an edit, and by a person in any case.
 fn until(findings: &[UnprovenFinding], identities: &Identities) -> String {
     let by_edit = match findings {
         [one] if identities.contains_key(&one.file) => "This holds until the patch of that file changes.",

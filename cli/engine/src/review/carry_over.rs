@@ -109,10 +109,10 @@ pub struct RememberedUnproven {
     /// The text of its file at head without white space at the ends of lines: another of those makes no other patch of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<PatchId>,
-    /// Whether it is about nothing that was a file of the change: a review that reads its file as one ends it, and no other edit.
+    /// True if it is about nothing that was a file of the change: a review that reads its file as one ends it, and no other edit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
-    /// What people wrote about the change, text by text, where it is about that: it holds while each of them is as it was.
+    /// The texts that people wrote about the change, where it is about those: it holds while each of them is as it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<PatchId>,
 }

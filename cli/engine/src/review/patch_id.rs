@@ -34,7 +34,7 @@ impl PatchId {
         Self(hex::encode(&Sha256::digest(all.concat())[..16]))
     }
 
-    /// The identity of a text that is no patch, as a title.
+    /// The identity of a text that is not a patch, as a title.
     pub(crate) fn of_text(text: &str) -> Self {
         Self(hex::encode(&Sha256::digest(text)[..16]))
     }
