@@ -19,7 +19,7 @@ pub use claim_words::claim_words;
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
-pub(crate) use fold::is_invisible;
+pub(crate) use fold::{folded, is_invisible, letters};
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, too_long};
 pub use scan::{

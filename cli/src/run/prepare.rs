@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
-    incremental::{Identities, still_unproven},
+    incremental::{Identities, still_unproven, written_texts},
     memory::Recall,
     panel::{Focus, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
@@ -510,10 +510,12 @@ impl Prepared {
             || self.lacks_proof()
     }
 
-    /// Returns whether a serious finding without proof is about a file that is noise now.
+    /// Returns whether a serious finding without proof is about a file that is noise now, or about none of the change.
     fn lacks_proof(&self) -> bool {
         let remembered = &self.job.carry_over.unproven;
-        !still_unproven(remembered, &Identities::new(), &[], &self.diff.filtered).is_empty()
+        let written = written_texts(&self.job.subject);
+        let none = Identities::new();
+        !still_unproven(remembered, &none, &[], &none, &self.diff.filtered, &written).is_empty()
     }
 
     /// Returns whether there is neither anything to review nor anything to say without a review.

@@ -50,6 +50,22 @@ pub(crate) fn folded(line: &str) -> String {
     folded.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The letters and digits of a text in the form in which words are compared: whatever stands between them, and their size and
+/// accents, are left out.
+pub(crate) fn letters(text: &str) -> String {
+    if text.is_ascii() && !text.contains(['m', 'M', '0', '1']) {
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
+        return letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    }
+    let visible = text.chars().filter(|character| !is_invisible(*character));
+    let plain = visible.nfkc().collect::<String>().to_lowercase();
+    let plain: String = plain.chars().filter(|character| character.is_alphanumeric()).collect();
+    let folded: String = skeleton(&plain)
+        .filter(|character| character.is_alphanumeric())
+        .collect();
+    folded.to_lowercase()
+}
+
 /// The lines of a text as tools that know all separators see them, each with the number that git gives its line.
 pub(super) fn split_lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1..)

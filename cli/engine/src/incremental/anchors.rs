@@ -3,8 +3,11 @@
 //! Hashes of content and not a diff of two commits, because the commit of the earlier review is often gone: a shallow
 //! clone does not have it, and after a force-push nobody has to.
 
+use std::sync::OnceLock;
+
 use sha2::{Digest, Sha256};
 
+use super::parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words};
 use crate::review::{Anchor, AnchorState, Squeezed};
 
 /// So many lines either side belong to the neighbourhood: as many as a hunk of a diff shows. Many a fix is a line that
@@ -16,6 +19,9 @@ const NEIGHBOURS: usize = 3;
 pub struct Lines {
     pub(super) exact: Vec<String>,
     pub(super) loose: Vec<String>,
+    /// Made when parts of its lines are looked for.
+    code: OnceLock<Haystack>,
+    words: OnceLock<[Haystack; 2]>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -44,7 +50,18 @@ impl Lines {
         Self {
             exact: text.lines().map(|line| line.trim_end().to_owned()).collect(),
             loose: text.lines().map(loose).collect(),
+            code: OnceLock::new(),
+            words: OnceLock::new(),
         }
+    }
+
+    fn code(&self) -> &Haystack {
+        self.code.get_or_init(|| Haystack::of_code(&self.exact))
+    }
+
+    fn words(&self) -> &[Haystack; 2] {
+        self.words
+            .get_or_init(|| Haystack::both_of_words(&self.exact.join("\n")))
     }
 
     /// The text without white space, and where each line that is not empty begins in it.
@@ -111,7 +128,28 @@ impl Anchor {
             under: under(lines, first),
             each: each(&lines.loose[first..first + length]),
             squeezed: squeezed(&lines.loose[first..first + length]),
+            parts: parts_of_code(&lines.exact[first..first + length]),
+            words: Vec::new(),
         })
+    }
+
+    /// The same for a finding about words in these lines, of which it quotes these: it stands on them wherever they stand, and not
+    /// on the rest of their lines.
+    #[must_use]
+    pub(crate) fn of_words(self, lines: &Lines, line: u32, end_line: Option<u32>, quote: &str) -> Self {
+        let words = parts_of_words(quote);
+        // A quote as a tool has shown it has numbers and marks in front of its lines.
+        let stands = !words.is_empty() && find_words(&words, lines.words(), line, &|_| true).is_some();
+        let words = if stands {
+            words
+        } else {
+            parts_of_words(&lines.excerpt(line, length(line, end_line)))
+        };
+        Self {
+            words,
+            parts: Vec::new(),
+            ..self
+        }
     }
 
     /// Looks for the anchor in a text. Of several places one that is unchanged comes first, then one that is under the same
@@ -192,6 +230,20 @@ impl Anchor {
         found.min_by_key(|line| line.abs_diff(near))
     }
 
+    /// The line in which the quoted lines stand as parts of others, folded as quotes are, if each of them does; of several the nearest
+    /// that `may_hold` them. Words that are quoted stand also over the ends of lines, and with marks between them.
+    pub(super) fn find_parts(&self, lines: &Lines, near: u32, may_hold: &dyn Fn(u32) -> bool) -> Option<u32> {
+        if self.is_of_words() {
+            return find_words(&self.words, lines.words(), near, may_hold);
+        }
+        find_code(&self.parts, lines.code(), near, may_hold)
+    }
+
+    /// Returns whether it is about words.
+    pub(super) fn is_of_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// Returns whether equal code that begins in this line is this code and not some other that happens to be equal. `length`
     /// is that of the code, in bytes besides white space: enough of them, or at least some under the same line.
     pub(super) fn tells_at(&self, lines: &Lines, line: u32, length: usize) -> bool {
@@ -234,7 +286,7 @@ fn loose(line: &str) -> String {
 }
 
 /// So many bytes besides white space a piece of code needs to be recognized by itself: fewer may be the beginning of any other.
-const MIN_SQUEEZED: usize = 12;
+const MIN_SQUEEZED: usize = MIN_CODE;
 
 /// So many it needs to be recognized by the line that it is under: fewer are a bracket, an `else` or a `pass`.
 const MIN_WHOLE: usize = 6;

@@ -177,7 +177,24 @@ pub(super) fn is_there(record: &FindingRecord, files: &[FileDiff], texts: &HashM
 pub(super) fn file_of(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> Option<String> {
     let mut finding = of_ledger(record.clone(), Before::Stood);
     place(&mut finding, files, texts);
-    (finding.anchor != AnchorState::Changed).then_some(finding.record.file)
+    if finding.anchor != AnchorState::Changed {
+        return Some(finding.record.file);
+    }
+    file_of_parts(record, files, texts)
+}
+
+/// Returns the file, its own or one where it may have gone, in which the code of a serious record stands as parts of other lines.
+fn file_of_parts(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> Option<String> {
+    let anchor = record.anchor.as_ref().filter(|_| record.is_serious())?;
+    let others = candidates(&record.file, files)
+        .into_iter()
+        .map(|file| file.path.as_str());
+    let mut paths = std::iter::once(record.file.as_str()).chain(others);
+    let stands = |path: &&str| {
+        let lines = texts.get(path);
+        lines.is_some_and(|lines| anchor.find_parts(lines, record.line, &|_| true).is_some())
+    };
+    paths.find(stands).map(str::to_owned)
 }
 
 /// Holds a breach to its rule as it is now, where that has become stricter since. Returns whether this makes the finding more severe.

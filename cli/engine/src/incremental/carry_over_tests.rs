@@ -324,6 +324,9 @@ fn what_nothing_proved_gives_way_to_its_patches_before_the_note_is_too_long() {
         patch: PatchId::of_all(&patches(40)),
         parts: patches(40),
         object: None,
+        text: None,
+        outside: false,
+        written: Vec::new(),
     });
     let most = 20_000;
     let carry_over = remember(Done {

@@ -140,6 +140,9 @@ fn unproven() -> RememberedUnproven {
         patch: PatchId::of_all(std::iter::empty()),
         parts: Vec::new(),
         object: None,
+        text: None,
+        outside: false,
+        written: Vec::new(),
     }
 }
 

@@ -83,12 +83,25 @@ impl CarryOver {
 
     /// Lets one of the findings go that do not stand and still count, in favor of its patch. Returns false if there is none.
     pub(super) fn shorten(&mut self, change: &OfChange) -> bool {
+        // Those that no edit of another file ends go last: of them the whole change is all that can be kept.
+        let inside = self.unproven.iter().rposition(|entry| !entry.outside);
+        let last = inside.or(self.unproven.len().checked_sub(1));
         if let Some(RememberedUnproven {
-            patch, parts, object, ..
-        }) = self.unproven.pop()
+            patch,
+            parts,
+            object,
+            outside,
+            ..
+        }) = last.map(|at| self.unproven.remove(at))
         {
-            // It holds while one of them is as it was.
-            let patches = if parts.is_empty() { vec![patch] } else { parts };
+            let patches = if outside {
+                vec![change.whole()]
+            } else if parts.is_empty() {
+                vec![patch]
+            } else {
+                // It holds while one of them is as it was.
+                parts
+            };
             for patch in patches {
                 let unlisted = Unlisted {
                     patch,

@@ -6,7 +6,8 @@ use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severi
 
 use crate::{
     findings::record_agreement,
-    review::{ApprovalHold, HoldCause, ReviewerReport, UnprovenFinding},
+    incremental::Identities,
+    review::{ApprovalHold, CONTEXT_FILE, HoldCause, ReviewerReport, UnprovenFinding},
     session::PanelResult,
 };
 
@@ -46,8 +47,9 @@ pub(super) fn with_rules(
     panel
 }
 
-/// Why the approval is withheld for findings that nothing proves.
-pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
+/// Why the approval is withheld for findings that nothing proves, and until when. `identities` are those of the patches of a
+/// merge request.
+pub(super) fn unproven(findings: &[UnprovenFinding], identities: Option<&Identities>) -> Option<ApprovalHold> {
     let who: BTreeSet<String> = findings.iter().map(|finding| finding.reviewer.display_name()).collect();
     let names = who.into_iter().collect::<Vec<_>>().join(", ");
     let is_known = |finding: &UnprovenFinding| finding.known_severity().is_some();
@@ -77,8 +79,35 @@ pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
             all.len()
         ),
     };
+    let reason = match identities {
+        Some(identities) => format!("{reason} {}", until(findings, identities)),
+        None => reason,
+    };
     let places = findings.iter().map(UnprovenFinding::place);
     Some(ApprovalHold::new(HoldCause::UnprovenCritical, reason).at(places))
+}
+
+/// Says how such a hold ends: by an edit, and by a person in any case.
+fn until(findings: &[UnprovenFinding], identities: &Identities) -> String {
+    let by_edit = match findings {
+        [one] if identities.contains_key(&one.file) => "This holds until the patch of that file changes.",
+        [one] if one.file == CONTEXT_FILE => {
+            "This holds until the title, the description or a comment that was there then is changed."
+        }
+        [one] if one.file.is_empty() => "It names no file, so no edit ends this.",
+        [_] => {
+            "That file is not reviewed as a part of this change, so this holds until a review reads it as one; no edit of \
+             another file ends it."
+        }
+        _ => {
+            "Each holds until the patch of its file changes; one about no file of this change, until a review reads that file \
+             as a part of it, or until the words that it is about are changed."
+        }
+    };
+    format!(
+        "{by_edit} A member of the project who may approve the change can do so in the bot's place, or, without being its \
+         author, write `break glass` in a comment."
+    )
 }
 
 /// The text with a full stop.

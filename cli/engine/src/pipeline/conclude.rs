@@ -6,7 +6,7 @@ use super::{
     ReviewJob,
     by_rules::unproven,
     engineering_rules::{broken_rules, checked_rules},
-    prior::{Prior, name_earlier, remember_anchors},
+    prior::{Prior, name_earlier, remember_anchors, texts_of},
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
@@ -84,7 +84,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
     let unjudged = unjudged(&reported, judgement.degraded.is_some(), is_complete).filter(|_| stopped.is_none());
     let of_run = holds(&reported, &job.prompt_paths).into_iter().chain(unjudged);
-    let of_change = holds_of_change(&coverage, &prior);
+    let of_change = holds_of_change(&coverage, &prior, &subject);
     let notes = reconciled.notes.into_iter().chain(recalled.notes(&findings));
     coverage.notes.extend(notes);
     let is_judged = judgement.degraded.is_none();
@@ -93,8 +93,9 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
+    let texts = texts_of(&coverage.unproven, &prior, source).await;
     let carry_over = remember(Done {
-        unproven: prior.unproven_for_next(&coverage.unproven),
+        unproven: prior.unproven_for_next(&coverage.unproven, &texts, &subject),
         head_sha: &subject.head_sha,
         findings: &findings,
         reviewers: &panel.reports,
@@ -153,9 +154,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
 }
 
 /// The approval holds of patches with findings that nothing proves, or for which there was no room.
-fn holds_of_change(coverage: &Coverage, prior: &Prior) -> Vec<ApprovalHold> {
+fn holds_of_change(coverage: &Coverage, prior: &Prior, subject: &ReviewSubject) -> Vec<ApprovalHold> {
     let unlisted = unlisted_hold(&prior.unlisted, &prior.identities);
-    unproven(&coverage.unproven).into_iter().chain(unlisted).collect()
+    let of_request = subject.merge_request.map(|_| &prior.identities);
+    let unproven = unproven(&coverage.unproven, of_request);
+    unproven.into_iter().chain(unlisted).collect()
 }
 
 /// Everything that the review lacks: what was not read, and proof.

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::{Identities, Lines, Objects, remember_unproven},
+    incremental::{Identities, Lines, Objects, remember_unproven, text_identity, written_texts},
     ports::SourceTree,
     review::{
-        Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding, RememberedUnproven,
-        ReviewSubject, ReviewedFiles, Unlisted, UnprovenFinding,
+        Anchor, CONTEXT_FILE, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding,
+        RememberedUnproven, ReviewSubject, ReviewedFiles, Unlisted, UnprovenFinding,
     },
 };
 
@@ -47,10 +47,31 @@ pub struct Prior {
 
 impl Prior {
     /// The serious findings without proof that the next review has to know of.
-    pub(super) fn unproven_for_next(&mut self, found: &[UnprovenFinding]) -> Vec<RememberedUnproven> {
+    pub(super) fn unproven_for_next(
+        &mut self,
+        found: &[UnprovenFinding],
+        texts: &Identities,
+        subject: &ReviewSubject,
+    ) -> Vec<RememberedUnproven> {
         let before = std::mem::take(&mut self.unproven_before);
-        remember_unproven(found, before, &self.identities, &self.objects)
+        let written = written_texts(subject);
+        remember_unproven(found, before, &self.identities, &self.objects, texts, &written)
     }
+}
+
+/// The identities of the texts of the changed files that these findings are about.
+pub(super) async fn texts_of(found: &[UnprovenFinding], prior: &Prior, source: &dyn SourceTree) -> Identities {
+    let mut texts = Identities::new();
+    for finding in found
+        .iter()
+        .filter(|finding| prior.identities.contains_key(&finding.file))
+    {
+        let text = source.text(&finding.file, false).await;
+        if let Some(text) = text.and_then(|text| text_identity(&text)) {
+            texts.insert(finding.file.clone(), text);
+        }
+    }
+    texts
 }
 
 /// Says which files were reviewed before; they were not left out by a rule.
@@ -84,6 +105,14 @@ pub(super) async fn remember_anchors(
             texts.insert(finding.file.clone(), text.map(|text| Lines::new(&text)));
         }
         let lines = texts.get(&finding.file).and_then(Option::as_ref);
-        entry.anchor = lines.and_then(|lines| Anchor::of(lines, finding.line, finding.end_line));
+        let is_about_words = finding.is_prompt_injection() || finding.file == CONTEXT_FILE;
+        entry.anchor = lines.and_then(|lines| {
+            let anchor = Anchor::of(lines, finding.line, finding.end_line)?;
+            Some(if is_about_words {
+                anchor.of_words(lines, finding.line, finding.end_line, &finding.evidence)
+            } else {
+                anchor
+            })
+        });
     }
 }

@@ -102,7 +102,7 @@ impl OtherRuns<'_> {
         for entry in &other.unproven {
             let mut before = own.unproven.iter().chain(&known.unproven);
             let is_known = before.any(|old| old.is_same(entry));
-            if !is_known && (counts(&entry.patch) || entry.parts.iter().any(counts)) {
+            if !is_known && (entry.is_outside() || counts(&entry.patch)) {
                 held.unproven.push(entry.clone());
             }
         }

@@ -20,6 +20,23 @@ pub struct Anchor {
     /// The quoted lines without any white space. Notes of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) squeezed: Option<Squeezed>,
+    /// Each of the quoted lines of code, by which they are found as parts of others; none in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<QuotedPart>,
+    /// The quoted words, line by line, of a finding about what people wrote, or about words that steer the review; none in others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) words: Vec<QuotedPart>,
+}
+
+/// A quoted line in the form in which it is looked for inside of others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuotedPart {
+    /// Its hash.
+    pub(crate) hash: String,
+    /// Its length in bytes.
+    pub(crate) length: usize,
+    /// A sum of its bytes: only places with the same one are compared by hash.
+    pub(crate) sum: u32,
 }
 
 /// Code without white space.

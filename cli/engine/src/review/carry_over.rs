@@ -103,18 +103,34 @@ pub struct RememberedUnproven {
     pub finding: UnprovenFinding,
     /// The patch of its file, or the whole change where its file is not reviewed.
     pub patch: PatchId,
-    /// The patches of the change, where the file that it names is none of them: it holds while one of them is as it was.
+    /// The patches of the change, where the file that it names is none of them: only older versions wrote them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PatchId>,
     /// The object of its file at head, by which a file that is only renamed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// The text of its file at head without white space at the ends of lines: another of those makes no other patch of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<PatchId>,
+    /// True if it is about nothing that was a file of the change: a review that reads its file as one ends it, and no other edit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
+    /// The texts that people wrote about the change, where it is about those: it holds while each of them is as it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<PatchId>,
 }
 
 impl RememberedUnproven {
     /// Returns whether both are the same problem of the same patch.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.patch == other.patch && self.finding.claim == other.finding.claim
+        let is_elsewhere =
+            || self.outside && (self.finding.file != other.finding.file || self.written != other.written);
+        self.patch == other.patch && self.finding.claim == other.finding.claim && !is_elsewhere()
+    }
+
+    /// Returns whether it is about nothing that was a file of the change.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.outside || !self.parts.is_empty()
     }
 }
 

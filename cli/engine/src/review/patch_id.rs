@@ -34,6 +34,11 @@ impl PatchId {
         Self(hex::encode(&Sha256::digest(all.concat())[..16]))
     }
 
+    /// The identity of a text that is not a patch, as a title.
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self(hex::encode(&Sha256::digest(text)[..16]))
+    }
+
     /// The identity of this patch: paths, modes, and every line of every hunk with its context. Line numbers and object
     /// names take no part, so a rebase leaves it as it is, unless it changes a line next to the patch. Of decoded text the
     /// encodings of both sides count too: the same lines in another one are other bytes. Of what has no hunks the objects

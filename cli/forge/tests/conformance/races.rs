@@ -99,6 +99,9 @@ pub(crate) async fn what_another_run_holds_is_not_forgotten_by_the_one_that_post
         patch: PatchId::of_all(std::iter::empty()),
         parts: Vec::new(),
         object: None,
+        text: None,
+        outside: false,
+        written: Vec::new(),
     });
     stage.run(&other, in_mode(GATE)).await;
     let own = stage.review(Verdict::Approved);

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use conclave_engine::{
-    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
+    diff::{ChangeKind, FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
         Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, judge_anew, narrow, objects,
-        refuting_files, still_refuted, still_unlisted, still_unproven, touched, wanted,
+        refuting_files, still_refuted, still_unlisted, still_unproven, text_identity, touched, wanted, written_texts,
     },
     pipeline::Prior,
     prompt::written_by_people,
-    review::{CONTEXT_FILE, CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, ReviewSubject},
+    review::{
+        CONTEXT_FILE, CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, RememberedUnproven, ReviewSubject,
+    },
     rules::RuleBook,
     session::CoordinatorMailbox,
 };
@@ -66,7 +68,11 @@ async fn narrow_down(
     let patches = identities(&diff.files, instructions, spool)?;
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
-    let unproven = still_unproven(&job.carry_over.unproven, &identities, &diff.files, &diff.filtered);
+    let remembered = &job.carry_over.unproven;
+    let about_words = written_texts(&job.subject);
+    let at_head = texts_at_head(job, &diff.files, remembered).await?;
+    let (files, left_out) = (&diff.files, &diff.filtered);
+    let unproven = still_unproven(remembered, &identities, files, &at_head, left_out, &about_words);
     let unlisted = still_unlisted(&job.carry_over.unlisted, &identities, &diff.files);
     let objects = objects(&diff.files);
     let all = diff.files.clone();
@@ -156,6 +162,7 @@ async fn follow(
     diff: &FilteredDiff,
     written: &str,
 ) -> Result<(), Failure> {
+    let described = written_by_people(subject, &[]);
     let existing = &mut subject.existing_findings;
     let mut moved = MovedCode::new(existing, diff);
     // Names are separated by line feeds.
@@ -183,8 +190,37 @@ async fn follow(
         }
     }
     moved.search(existing, CONTEXT_FILE, written, true);
+    moved.search_description(existing, &described);
     moved.settle(existing);
     Ok(())
+}
+
+/// The identities of the changed files' texts, if any of these findings can be known by one.
+async fn texts_at_head(
+    job: &Job,
+    files: &[FileDiff],
+    remembered: &[RememberedUnproven],
+) -> Result<Identities, Failure> {
+    let mut texts = Identities::new();
+    if remembered.iter().all(|entry| entry.text.is_none()) {
+        return Ok(texts);
+    }
+    // Names are separated by line feeds.
+    let is_read = |file: &&FileDiff| file.kind != ChangeKind::Deleted && !file.path.contains('\n');
+    let paths: Vec<&String> = files.iter().filter(is_read).map(|file| &file.path).collect();
+    let head = &job.subject.head_sha;
+    let names: Vec<String> = paths.iter().map(|path| format!("{head}:{path}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let take = |at: usize, blob: Option<Blob>| {
+        let whole = blob.filter(|blob| !blob.is_cut());
+        if let Some(text) = whole.and_then(|blob| text_identity(&text_or_lossy(&blob.content))) {
+            texts.insert(paths[at].clone(), text);
+        }
+    };
+    if !names.is_empty() {
+        job.repository.blobs().read_each(&names, MAX_SEARCHED, take).await?;
+    }
+    Ok(texts)
 }
 
 fn text_or_lossy(bytes: &[u8]) -> String {

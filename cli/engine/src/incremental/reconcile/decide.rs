@@ -8,7 +8,9 @@ use crate::{
         authority::{argument, decision, unanswered},
         texts,
     },
-    review::{AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange, ThreadState},
+    review::{
+        Anchor, AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange, ThreadState,
+    },
 };
 
 /// What becomes of an earlier finding.
@@ -135,11 +137,13 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that it quotes is what it was before, and so are
-/// the lines beside it, or the code that refuted it does not count any more.
+/// the lines beside it, or the code that refuted it does not count any more. Words that were gone are back wherever they stand.
 fn is_back(finding: &ExistingFinding) -> bool {
+    let is_of_words = finding.record.anchor.as_ref().is_some_and(Anchor::is_of_words);
     finding.record.is_serious()
         && match finding.refuting {
             RefutingCode::Gone | RefutingCode::Uncovered => is_there(finding),
+            RefutingCode::None if is_of_words => is_there(finding),
             RefutingCode::None => finding.anchor == AnchorState::Unchanged,
             RefutingCode::Stands => false,
         }

@@ -35,7 +35,12 @@ pub(super) fn stand(
             if finding.anchor == AnchorState::Changed && !degraded {
                 own = rank(&judged[at]);
             }
-            let entry = judged[at].clone();
+            let mut entry = judged[at].clone();
+            // A report that quotes more of a line than these words would have them gone with the rest of it.
+            let words = finding.record.anchor.as_ref().filter(|anchor| anchor.is_of_words());
+            if let Some(words) = words.filter(|_| finding.anchor != AnchorState::Changed) {
+                entry.anchor = Some(words.clone());
+            }
             // It goes on as the earlier one; its place among the new ones is empty.
             judged[at].finding.id.clear();
             entry
