@@ -132,7 +132,7 @@ mod tests {
         };
         let told = |severities: &[&str]| {
             let findings: Vec<UnprovenFinding> = severities.iter().map(|severity| finding(severity)).collect();
-            unproven(&findings).expect("a hold").reason
+            unproven(&findings, None).expect("a hold").reason
         };
         let unknown = told(&["horrible"]);
         assert!(

@@ -16,8 +16,8 @@ use crate::{
     ports::SourceTree,
     repo_config::RubricSettings,
     review::{
-        AcceptedFinding, ApprovalHold, Coverage, CutFile, GivenPatch, JudgedFinding, Review, ReviewSubject, ReviewerReport,
-        SCHEMA_VERSION, StopCause, UnprovenFinding,
+        AcceptedFinding, ApprovalHold, Coverage, CutFile, GivenPatch, JudgedFinding, Review, ReviewSubject,
+        ReviewerReport, SCHEMA_VERSION, StopCause, UnprovenFinding,
     },
     rules::ManualReview,
     session::{Judgement, PanelResult, Reading},
@@ -46,6 +46,7 @@ pub struct Heard {
 }
 
 /// Makes the review.
+#[expect(clippy::too_many_lines, reason = "half of them are the fields of the review")]
 pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], source: &dyn SourceTree) -> Review {
     let (subject, plan, mut prior, partial) = (job.subject, job.plan, job.prior, heard.partial);
     let (panel, judgement, stopped, mut recalled) = (heard.panel, heard.judgement, heard.stopped, heard.recalled);
@@ -70,8 +71,9 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     coverage.gaps = gaps(&panel.reports, &coverage, &unopened, partly_read, stopped);
     coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
     remember_anchors(&subject, &mut judged, &job.files, source).await;
+    let is_judged = judgement.degraded.is_none();
     let is_cut = partial.is_some() || !coverage.gaps.is_empty();
-    let degraded = judgement.degraded.is_some() || stopped.is_some() || is_cut;
+    let degraded = !is_judged || stopped.is_some() || is_cut;
     let reconciled = reconcile(ReconcileInput {
         earlier: &subject.existing_findings,
         words: &judgement.verdicts,
@@ -81,13 +83,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     });
     let findings = with_refuted(reconciled.findings, std::mem::take(&mut prior.refuted));
     reported.extend(findings.iter().filter(|entry| entry.since.is_some()).cloned());
-    let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
-    let unjudged = unjudged(&reported, judgement.degraded.is_some(), is_complete).filter(|_| stopped.is_none());
+    let unjudged = unjudged(&reported, !is_judged, &panel.reports, is_cut).filter(|_| stopped.is_none());
     let of_run = holds(&reported, &job.prompt_paths).into_iter().chain(unjudged);
     let of_change = holds_of_change(&coverage, &prior, &subject);
     let notes = reconciled.notes.into_iter().chain(recalled.notes(&findings));
     coverage.notes.extend(notes);
-    let is_judged = judgement.degraded.is_none();
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
@@ -271,7 +271,13 @@ fn rate(
 }
 
 /// The reason to withhold the approval where a judge was asked and did not take part.
-fn unjudged(reported: &[JudgedFinding], is_degraded: bool, is_complete: bool) -> Option<ApprovalHold> {
+fn unjudged(
+    reported: &[JudgedFinding],
+    is_degraded: bool,
+    reports: &[ReviewerReport],
+    is_cut: bool,
+) -> Option<ApprovalHold> {
+    let is_complete = !is_cut && reports.iter().all(ReviewerReport::is_whole);
     let lacks_judge = is_degraded || reported.iter().any(JudgedFinding::is_unjudged);
     lacks_judge.then(|| no_judge(reported, is_complete)).flatten()
 }
