@@ -63,7 +63,7 @@ pub enum Unread {
 pub struct PatchRange {
     /// The first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Its length in bytes.
     pub length: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Headers that generators write into the files that they make.
 
-/// How many bytes at the beginning of a file may hold the header.
+/// Number of bytes at the beginning of a file may hold the header.
 pub(super) const HEAD_BYTES: usize = 2048;
-/// How many lines at the beginning of a file may hold the header.
+/// Number of lines at the beginning of a file may hold the header.
 const HEAD_LINES: usize = 12;
 
 /// A header that is known. Two files with the same one come from the same kind of generator.

@@ -18,8 +18,9 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, String> {
     let mut documents = Vec::new();
     for document in serde_norway::Deserializer::from_str(text) {
-        let document = T::deserialize(document).map_err(|error| format!("it is not valid YAML: {error}"))?;
-        documents.push(document);
+        // A document without anything in it is null.
+        let document = Option::<T>::deserialize(document).map_err(|error| format!("it is not valid YAML: {error}"))?;
+        documents.extend(document);
     }
     if documents.is_empty() {
         return Err("it is not valid YAML: it is empty".to_owned());
