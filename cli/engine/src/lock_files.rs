@@ -85,7 +85,26 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
         LockFormat::Gem => lines::gemfile(text),
         LockFormat::Go => lines::go_sum(text),
     };
-    entries.map(LockFile::new).map_err(LockFileFault)
+    let entries = entries.map(|mut entries| {
+        for entry in &mut entries {
+            entry.name = one_spelling(format, &entry.name);
+        }
+        LockFile::new(entries)
+    });
+    entries.map_err(LockFileFault)
+}
+
+/// The name of a package as its package manager compares it: for Python's, `core-lib` and `Core_Lib` are one package
+/// (<https://packaging.python.org/en/latest/specifications/name-normalization/>), and for Composer case does not count.
+fn one_spelling(format: LockFormat, name: &str) -> String {
+    match format {
+        LockFormat::Composer => name.to_lowercase(),
+        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Uv => {
+            let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
+            parts.collect::<Vec<_>>().join("-").to_lowercase()
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// Checks a lock file against its base; `None` where there was none. The findings have no ids yet.

@@ -1198,6 +1198,38 @@ fn claims(path: &str, base: &str, head: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_package_is_the_same_in_every_spelling_that_its_manager_takes_for_one() {
+    let uv = |name: &str, source: &str| {
+        format!("version = 1\n\n[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\nsource = {source}\n")
+    };
+    let registry = "{ registry = \"https://pypi.org/simple\" }\n\
+                    sdist = { url = \"https://files.pythonhosted.org/core.tar.gz\", hash = \"sha256:a\" }";
+    let base = uv("core-lib", "{ editable = \"packages/core\" }");
+    for name in ["core-lib", "core_lib", "Core.Lib", "core-_lib"] {
+        let claims = claims("uv.lock", &base, &uv(name, registry));
+        assert!(
+            matches!(claims.as_slice(), [claim] if claim.contains("came from another place before")),
+            "{name}: {claims:?}"
+        );
+    }
+    let composer = |name: &str, dist: &str| {
+        format!("{{\"packages\": [\n{{\"name\": \"{name}\", \"version\": \"1.0.0\", \"dist\": {dist}}}\n]}}\n")
+    };
+    let from = |owner: &str| {
+        format!(
+            "{{\"type\": \"zip\", \"url\": \"https://api.github.com/repos/{owner}/local/zipball/abc\", \"reference\": \"abc\", \
+             \"shasum\": \"\"}}"
+        )
+    };
+    let claims = claims(
+        "composer.lock",
+        &composer("acme/local", &from("acme")),
+        &composer("Acme/Local", &from("evil")),
+    );
+    assert_eq!(claims.len(), 1, "{claims:?}");
+}
+
+#[test]
 fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
     let cargo = |source: &str| format!("version = 4\n\n[[package]]\nname = \"ui\"\nversion = \"1.0.0\"\n{source}");
     let crates = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";

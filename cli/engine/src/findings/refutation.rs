@@ -114,6 +114,10 @@ fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &s
             return None;
         }
         let code = squeezed(code);
+        if own.lines.contains(&code) {
+            return None;
+        }
+        let is_own_place = own.is_place(file.path, line);
         // One quoted line may be a part of a line; then that part has to mean something, and has to be code.
         if place.length == 1 {
             let quoted = squeezed(quote);
@@ -122,7 +126,8 @@ fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &s
             } else {
                 shared_end(&code, &quoted)
             };
-            return is_telling(&part).then_some(part);
+            let is_own = is_own_place && own.lines.iter().any(|line| line.contains(&part));
+            return (is_telling(&part) && !is_own).then_some(part);
         }
         is_telling(&code).then_some(code)
     });
@@ -207,8 +212,15 @@ impl<'a> Own<'a> {
     }
 
     fn has(&self, file: &str, line: u32, text: &str) -> bool {
+        let text = squeezed(text);
+        // What a fix has added to a quoted line is no part of the finding.
+        let is_more = |own: &String| !own.is_empty() && text.len() > own.len() && text.contains(own.as_str());
+        self.lines.contains(&text) || (self.is_place(file, line) && !self.lines.iter().any(is_more))
+    }
+
+    fn is_place(&self, file: &str, line: u32) -> bool {
         let here = |(own, first, last): &(&str, u32, u32)| *own == file && (*first..=*last).contains(&line);
-        self.places.iter().any(here) || self.lines.contains(&squeezed(text))
+        self.places.iter().any(here)
     }
 }
 

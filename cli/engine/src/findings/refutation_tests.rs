@@ -45,6 +45,27 @@ fn check(added: &[u32], line: u32, quote: &str) -> Result<Refuting, String> {
 }
 
 #[test]
+fn what_a_fix_adds_to_the_quoted_line_refutes_and_a_comment_behind_it_does_not() {
+    let check = |line: &str, quote: &str| {
+        let head = HEAD.replace("    return db.query(name)", line);
+        let change = modified(&[7]);
+        let file = QuotedFile {
+            path: "src/a.py",
+            head: &head,
+            base: Some(HEAD),
+            change: Some(&change),
+        };
+        check_refutation(&finding(), file, 7, quote)
+    };
+    let fixed = "    return db.query(name) if known(name) else None";
+    let found = check(fixed, fixed).expect("it is another line now");
+    assert!(found.is_of_this_change, "for a person to look at");
+    let _ = check(fixed, "return db.query(name)").expect_err("that part is what the finding quotes");
+    let commented = "    return db.query(name)  # known(name) is true";
+    let _ = check(commented, commented).expect_err("a comment fixes nothing");
+}
+
+#[test]
 fn a_quote_of_unchanged_code_counts_in_full_and_one_of_the_change_does_not() {
     let guard = "    if not NAME.fullmatch(name):\n        return None";
     let found = check(&[7], 5, guard).expect("it stands");
