@@ -49,11 +49,8 @@ struct Listed {
 #[derive(Debug, Deserialize)]
 struct Run {
     id: u64,
-    #[serde(default)]
     status: Option<String>,
-    #[serde(default)]
     conclusion: Option<String>,
-    #[serde(default)]
     external_id: Option<String>,
     #[serde(default)]
     output: Value,

@@ -15,22 +15,18 @@ const MAX_COMMITS: usize = 250;
 #[derive(Debug, Deserialize)]
 struct Permission {
     permission: String,
-    #[serde(default)]
     user: Option<User>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Commit {
-    #[serde(default)]
     author: Option<Person>,
-    #[serde(default)]
     committer: Option<Person>,
 }
 
 /// The account behind a commit's address; an empty object where there is none.
 #[derive(Debug, Deserialize)]
 struct Person {
-    #[serde(default)]
     id: Option<u64>,
 }
 

@@ -23,7 +23,6 @@ const CONTEXT: u32 = 3;
 pub(crate) struct ListedFile {
     pub(crate) filename: String,
     /// None for binary and for very large files.
-    #[serde(default)]
     patch: Option<String>,
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct Pull {
     pub(crate) number: u64,
     #[serde(default)]
     title: String,
-    #[serde(default)]
     body: Option<String>,
     state: String,
     #[serde(default)]
@@ -37,7 +36,6 @@ pub(crate) struct Pull {
     #[serde(default)]
     draft: bool,
     html_url: String,
-    #[serde(default)]
     user: Option<User>,
     pub(crate) head: End,
     pub(crate) base: End,
@@ -50,7 +48,6 @@ pub(crate) struct End {
     pub(crate) branch: String,
     pub(crate) sha: String,
     /// None where a fork was deleted.
-    #[serde(default)]
     repo: Option<Repository>,
 }
 

@@ -17,21 +17,13 @@ use crate::{
 #[derive(Debug, Deserialize)]
 struct Row {
     id: u64,
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     body: Option<String>,
-    #[serde(default)]
     created_at: Option<String>,
-    #[serde(default)]
     updated_at: Option<String>,
-    #[serde(default)]
     submitted_at: Option<String>,
-    #[serde(default)]
     in_reply_to_id: Option<u64>,
-    #[serde(default)]
     subject_type: Option<String>,
-    #[serde(default)]
     state: Option<String>,
 }
 

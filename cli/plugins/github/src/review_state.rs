@@ -32,9 +32,7 @@ impl Marker for SignedOpinion {
 #[derive(Debug, Deserialize)]
 struct Row {
     id: u64,
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     body: Option<String>,
     state: String,
 }

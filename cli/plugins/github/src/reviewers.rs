@@ -23,7 +23,6 @@ struct Team {
 
 #[derive(Debug, Deserialize)]
 struct Review {
-    #[serde(default)]
     user: Option<User>,
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(crate) struct User {
     pub(crate) id: u64,
     pub(crate) login: String,
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Option<String>,
 }
 
@@ -31,7 +31,6 @@ pub(crate) struct Actor {
     #[serde(rename = "__typename")]
     kind: String,
     login: String,
-    #[serde(default)]
     database_id: Option<u64>,
 }
 

@@ -44,7 +44,6 @@ pub struct MergeRequestFacts {
     /// `opened`, `closed`, `merged` or `locked`.
     pub state: String,
     /// The branch that it is to be merged into.
-    #[serde(default)]
     pub target_branch: Option<String>,
 }
 

@@ -25,13 +25,10 @@ const PUSHED: &str = "added ";
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct User {
     pub(crate) id: u64,
-    #[serde(default)]
     pub(crate) username: Option<String>,
     /// Only some answers have it; those with notes do not.
-    #[serde(default)]
     pub(crate) bot: Option<bool>,
     /// The address that the account shows to everyone.
-    #[serde(default)]
     pub(crate) public_email: Option<String>,
 }
 
@@ -49,15 +46,12 @@ impl From<User> for Account {
 
 #[derive(Debug, Deserialize)]
 struct Member {
-    #[serde(default)]
     access_level: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Commit {
-    #[serde(default)]
     author_email: Option<String>,
-    #[serde(default)]
     committer_email: Option<String>,
 }
 

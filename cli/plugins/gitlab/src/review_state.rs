@@ -45,25 +45,19 @@ const MASKS: [&str; 19] = [
 
 #[derive(Debug, Deserialize)]
 struct Approvals {
-    #[serde(default)]
     user_has_approved: Option<bool>,
-    #[serde(default)]
     approved_by: Option<Vec<Approver>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Approver {
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     approved_at: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Reviewer {
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     state: Option<String>,
 }
 
