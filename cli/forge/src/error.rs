@@ -61,6 +61,19 @@ pub enum ApiErrorKind {
     Other,
 }
 
+impl ApiErrorKind {
+    /// The kind of a refusal with this status, where nothing else tells more.
+    pub const fn of_status(status: u16) -> Self {
+        match status {
+            400 | 413 | 422 => Self::Refused,
+            409 => Self::Conflict,
+            429 => Self::RateLimited,
+            500.. => Self::Failed(status),
+            _ => Self::Other,
+        }
+    }
+}
+
 impl ApiError {
     /// An error with the text that a user reads.
     pub fn new(kind: ApiErrorKind, text: impl Into<String>) -> Self {

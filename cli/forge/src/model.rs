@@ -6,7 +6,7 @@ use conclave_engine::{
     review::ReviewSubject,
 };
 
-use crate::ApiError;
+use crate::{ApiError, ApiErrorKind};
 
 /// A branch, as the forge shows it at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,25 @@ pub struct ForgeWords {
     pub decider: &'static str,
     /// The settings with which a job has the whole history, as an order.
     pub whole_history: &'static str,
+}
+
+impl ForgeWords {
+    /// The error for a token that is not accepted, with the forge's words; `advice` says which one to set.
+    pub fn refused_token(&self, what: &str, words: String, advice: &str) -> ApiError {
+        let forge = self.name;
+        let text = format!("{forge} refused the token ({what}: 401 {words}). {advice}. `conclave doctor` says more");
+        ApiError::new(ApiErrorKind::Unauthorized, text).with_words(words)
+    }
+
+    /// The error for what the forge does not find, with its words.
+    pub fn not_found(&self, what: &str, words: String) -> ApiError {
+        let text = format!(
+            "{} does not find it ({what}: 404 {words}). A private {} that the token cannot see looks the same; `conclave doctor` \
+             says what it sees",
+            self.name, self.project
+        );
+        ApiError::new(ApiErrorKind::NotFound, text).with_words(words)
+    }
 }
 
 /// The words and limits of a forge.
