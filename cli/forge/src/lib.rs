@@ -38,7 +38,7 @@ pub use code_link::code_link;
 pub use command::{Asked, Command, command_help};
 pub use error::{ApiError, ApiErrorKind};
 pub use gate::{Begun, Gate, GateApi, GateRun, GateState, PullState, Reviewed};
-pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder};
+pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder, token_header};
 pub use model::{
     Approval, ApprovedCommit, ForgeTraits, ForgeWords, Lifecycle, Lifted, LoadedChange, MergeRequestState, Opened,
     RequestShown, Target, Version,
