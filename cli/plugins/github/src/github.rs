@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use conclave_forge::{
-    ApiError, ApiErrorKind, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, client_builder, token_header,
+    ApiError, ApiErrorKind, ClientTimeouts, Committers, HttpClient, HttpDialect, Publisher, Repeat, client_builder,
+    token_header,
 };
 use conclave_resilience::retry::RetryPolicy;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,7 +21,7 @@ use tokio::time::Instant;
 use crate::{
     ExpectedHead, GitHubSettings,
     error::{MAX_WAIT, WORDS, hidden_limit, refusal, wait},
-    memory::{Authors, Memory},
+    memory::Memory,
 };
 
 /// The version of the REST API that is spoken.
@@ -48,7 +49,8 @@ pub struct GitHub {
     /// The commit that is reviewed.
     pub(crate) reviewed: Mutex<Option<String>>,
     pub(crate) memory: Mutex<Memory>,
-    pub(crate) authors: Mutex<Option<Authors>>,
+    /// The accounts behind the commits.
+    pub(crate) committers: Committers<u64>,
     /// Rows of a page.
     pub(crate) page_size: u32,
 }
@@ -92,7 +94,7 @@ impl GitHub {
             repository_id: OnceCell::new(),
             reviewed: Mutex::default(),
             memory: Mutex::default(),
-            authors: Mutex::default(),
+            committers: Committers::default(),
             page_size: 100,
         })
     }

@@ -1,6 +1,6 @@
 //! Answers of GitHub that are needed again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Memory of reading the pull request.
 #[derive(Debug, Default)]
@@ -37,12 +37,4 @@ pub(crate) struct Cursors {
     pub(crate) comments: Option<String>,
     pub(crate) reviews: Option<String>,
     pub(crate) threads: Option<String>,
-}
-
-/// The accounts that have a part in the change.
-#[derive(Debug)]
-pub(crate) enum Authors {
-    Known(HashSet<u64>),
-    /// GitHub did not say, or not all of them: any account may be a committer.
-    Unknown,
 }

@@ -4,10 +4,10 @@
 //! organization need not have write access, and a collaborator may have been given the right to read only.
 
 use conclave_engine::{publish::Account, review::AuthorRole};
-use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_forge::{ApiError, ApiErrorKind, Committed};
 use serde::Deserialize;
 
-use crate::{GitHub, github::encoded, memory::Authors, wire::User};
+use crate::{GitHub, github::encoded, wire::User};
 
 /// The most commits that GitHub lists of a pull request.
 const MAX_COMMITS: usize = 250;
@@ -41,20 +41,7 @@ pub(crate) async fn role(github: &GitHub, user: &Account, author: Option<u64>) -
     if author.is_none_or(|author| author == user.id) {
         return Ok(AuthorRole::Author);
     }
-    let mut authors = github.authors.lock().await;
-    let known = match &mut *authors {
-        Some(known) => known,
-        unread => unread.insert(commit_authors(github).await),
-    };
-    let has_part = match known {
-        Authors::Known(known) => known.contains(&user.id),
-        Authors::Unknown => true,
-    };
-    Ok(if has_part {
-        AuthorRole::Author
-    } else {
-        AuthorRole::Member
-    })
+    Ok(github.committers.role(committed(github), |id| *id == user.id).await)
 }
 
 /// Returns whether an account may write. The name is what is asked for, the number says that it is still the same account.
@@ -70,17 +57,17 @@ async fn may_write(github: &GitHub, user: &Account) -> Result<bool, ApiError> {
     }
 }
 
-async fn commit_authors(github: &GitHub) -> Authors {
+async fn committed(github: &GitHub) -> Committed<u64> {
     let commits: Result<Vec<Commit>, _> = github.list("read its commits", &github.pull("/commits")).await;
     match commits {
         Ok(commits) if commits.len() < MAX_COMMITS => {
             let people = commits.into_iter().flat_map(|commit| [commit.author, commit.committer]);
-            Authors::Known(people.flatten().filter_map(|person| person.id).collect())
+            Committed::By(people.flatten().filter_map(|person| person.id).collect())
         }
-        Ok(_) => Authors::Unknown,
+        Ok(_) => Committed::Unknown,
         Err(error) => {
             tracing::warn!(%error, "who committed cannot be read");
-            Authors::Unknown
+            Committed::Unknown
         }
     }
 }

@@ -246,7 +246,7 @@ impl ChangeApi for GitHub {
     }
 
     async fn load(&self) -> Result<LoadedChange, ApiError> {
-        *self.authors.lock().await = None;
+        self.committers.forget().await;
         let bot = self.account().await?;
         let pull = self.read_pull().await?;
         let lifecycle = pull.lifecycle();

@@ -1,9 +1,10 @@
 //! GitLab's API for one merge request: its addresses and its authentication.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::path::PathBuf;
 
 use conclave_forge::{
-    ApiError, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, asked_wait, client_builder, token_header,
+    ApiError, ClientTimeouts, Committers, HttpClient, HttpDialect, Publisher, Repeat, asked_wait, client_builder,
+    token_header,
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
@@ -13,7 +14,7 @@ use reqwest::{
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     GitLabSettings,
@@ -29,15 +30,7 @@ pub struct GitLab {
     pub(crate) project: String,
     pub(crate) iid: u64,
     /// The addresses of the merge request's commits, since it was last loaded.
-    pub(crate) addresses: Mutex<Option<Addresses>>,
-}
-
-/// The addresses of commits.
-#[derive(Debug)]
-pub(crate) enum Addresses {
-    Known(HashSet<String>),
-    /// GitLab did not answer: no account can be told from a committer.
-    Unknown,
+    pub(crate) committers: Committers<String>,
 }
 
 impl GitLab {
@@ -56,7 +49,7 @@ impl GitLab {
             api_url: settings.api_url.as_str().trim_end_matches('/').to_owned(),
             project: settings.project.clone(),
             iid: settings.iid,
-            addresses: Mutex::default(),
+            committers: Committers::default(),
         })
     }
 

@@ -125,7 +125,7 @@ impl ChangeApi for GitLab {
     }
 
     async fn load(&self) -> Result<LoadedChange, ApiError> {
-        *self.addresses.lock().await = None;
+        self.committers.forget().await;
         let bot: User = self.get("read whose token it is", "user").await?;
         let MergeRequest {
             project_id,

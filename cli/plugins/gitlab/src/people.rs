@@ -10,10 +10,10 @@ use conclave_engine::{
     publish::{Account, Conversation, Note},
     review::AuthorRole,
 };
-use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_forge::{ApiError, ApiErrorKind, Committed};
 use serde::Deserialize;
 
-use crate::{GitLab, gitlab::Addresses};
+use crate::GitLab;
 
 /// The access level of the role Developer.
 const DEVELOPER: u64 = 30;
@@ -81,20 +81,8 @@ pub(crate) async fn role(
     if author.is_none_or(|author| author == user.id) || written.notes().iter().any(pushed) {
         return Ok(AuthorRole::Author);
     }
-    let mut addresses = gitlab.addresses.lock().await;
-    let known = match &mut *addresses {
-        Some(known) => known,
-        unread => unread.insert(commit_addresses(gitlab).await),
-    };
-    let has_part = match known {
-        Addresses::Known(known) => known.iter().any(|address| has_address(&account, address)),
-        Addresses::Unknown => true,
-    };
-    Ok(if has_part {
-        AuthorRole::Author
-    } else {
-        AuthorRole::Member
-    })
+    let is_own = |address: &String| has_address(&account, address);
+    Ok(gitlab.committers.role(commit_addresses(gitlab), is_own).await)
 }
 
 async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
@@ -121,11 +109,11 @@ fn has_address(account: &Account, address: &str) -> bool {
 }
 
 /// Reads the addresses of the commits.
-async fn commit_addresses(gitlab: &GitLab) -> Addresses {
+async fn commit_addresses(gitlab: &GitLab) -> Committed<String> {
     let url = gitlab.merge_request("/commits");
     let commits: Result<(Vec<Commit>, u64), _> = gitlab.http.list_from("read its commits", &url, 1).await;
     match commits {
-        Ok((commits, _)) => Addresses::Known(
+        Ok((commits, _)) => Committed::By(
             commits
                 .into_iter()
                 .flat_map(|commit| [commit.author_email, commit.committer_email])
@@ -135,11 +123,11 @@ async fn commit_addresses(gitlab: &GitLab) -> Addresses {
         ),
         // A server that does not have them tells of no committers.
         Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => {
-            Addresses::Known(HashSet::new())
+            Committed::By(HashSet::new())
         }
         Err(error) => {
             tracing::warn!(%error, "the commits could not be read, so every member counts as an author of the change");
-            Addresses::Unknown
+            Committed::Unknown
         }
     }
 }
