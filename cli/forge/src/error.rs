@@ -137,6 +137,14 @@ impl ApiError {
         Self::new(ApiErrorKind::Garbage, text)
     }
 
+    /// The answer to a request; none where the forge does not find it, or the token cannot see it.
+    pub fn found<T>(answer: Result<T, Self>) -> Result<Option<T>, Self> {
+        match answer {
+            Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
     /// Returns whether the request may have been carried out although it failed.
     pub const fn may_have_happened(&self) -> bool {
         matches!(

@@ -246,10 +246,7 @@ impl HttpClient {
 
     /// Deletes something; that it is gone already is what was wanted.
     pub async fn delete(&self, what: &str, url: &str) -> Result<(), ApiError> {
-        match self.send(what, &Method::DELETE, url, None, Repeat::Safe).await {
-            Err(error) if error.kind != ApiErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        ApiError::found(self.send(what, &Method::DELETE, url, None, Repeat::Safe).await).map(drop)
     }
 
     /// Reads by a request with a body, such as a query of GraphQL.

@@ -35,7 +35,7 @@ pub use address::AddressForm;
 pub use api::{ChangeApi, ForgeApi, NotesApi, ReviewStateApi};
 pub use change::Change;
 pub use check::{Annotation, CheckEnd, Conclusion};
-pub use code_link::code_link;
+pub use code_link::{CodeForm, code_link};
 pub use command::{Asked, Command, command_help};
 pub use committers::{Committed, Committers};
 pub use error::{ApiError, ApiErrorKind};

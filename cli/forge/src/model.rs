@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
-    publish::{NoteForm, Shown, SummaryState},
+    publish::{NoteForm, Place, Shown, SummaryState},
     review::ReviewSubject,
 };
 
@@ -112,6 +112,16 @@ impl Lifecycle {
             Self::Over(word) => word,
         }
     }
+
+    /// An error unless it is open; `noun` is the forge's word for a merge request.
+    pub fn require_open(&self, noun: &str) -> Result<(), ApiError> {
+        if *self == Self::Open {
+            return Ok(());
+        }
+        let word = self.word().to_owned();
+        let text = format!("the {noun} is {word}: only an open one is reviewed");
+        Err(ApiError::new(ApiErrorKind::NotOpen(word), text))
+    }
 }
 
 /// The facts about a merge request that may have changed since it was loaded.
@@ -206,4 +216,15 @@ pub enum Opened {
     Refused(ApiError),
     /// It may have been stored, or not.
     Unknown(ApiError),
+}
+
+impl Opened {
+    /// A thread that was just opened at this place, with its note.
+    pub const fn new(note: u64, place: Place) -> Self {
+        Self::Shown(Shown {
+            note,
+            placement: place.placement(),
+            is_new: true,
+        })
+    }
 }

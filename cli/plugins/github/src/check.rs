@@ -149,9 +149,9 @@ impl GateApi for Checks {
             own if own == github.number => github.read_pull().await?,
             _ => {
                 let url = github.repository(&format!("/pulls/{number}"));
-                match github.get("read another pull request", &url).await {
-                    Err(error) if error.kind == ApiErrorKind::NotFound => return Ok(None),
-                    read => read?,
+                match ApiError::found(github.get("read another pull request", &url).await)? {
+                    Some(pull) => pull,
+                    None => return Ok(None),
                 }
             }
         };

@@ -85,7 +85,7 @@ pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) 
             format!("there is no pull request {} to try it on", github.number),
         )
     });
-    let pull_request = pull.map(|pull| pull.word());
+    let pull_request = pull.map(|pull| pull.lifecycle().word().to_owned());
     let review = json!({ "commit_id": NO_COMMIT, "event": "COMMENT", "body": "conclave doctor" });
     let check = json!({ "name": "conclave", "head_sha": NO_COMMIT });
     let status = json!({ "state": "pending", "context": "conclave" });

@@ -1,8 +1,8 @@
 //! Writing on the pull request: threads beside the code, answers, and the summary.
 
 use async_trait::async_trait;
-use conclave_engine::publish::{Place, Shown, Thread, ThreadDraft};
-use conclave_forge::{ApiError, ApiErrorKind, NotesApi, Opened, Version, code_link, one_by_one};
+use conclave_engine::publish::{Place, Thread, ThreadDraft};
+use conclave_forge::{ApiError, ApiErrorKind, CodeForm, NotesApi, Opened, Version, code_link, one_by_one};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,13 +37,13 @@ impl NotesApi for GitHub {
         format!("{url}{}{id}", kind.anchor())
     }
 
-    fn code_link(&self, url: &str, head: &str, file: &str, (first, last): (u32, u32)) -> Option<String> {
-        let anchor = if first == last {
-            format!("L{first}")
-        } else {
-            format!("L{first}-L{last}")
+    fn code_link(&self, url: &str, head: &str, file: &str, lines: (u32, u32)) -> Option<String> {
+        let form = CodeForm {
+            cut: "/pull/",
+            blob: "blob",
+            to: "-L",
         };
-        code_link(url, "/pull/", "blob", head, file, &anchor)
+        code_link(form, url, head, file, lines)
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
@@ -266,11 +266,7 @@ fn shown(batch: Vec<Placed<'_>>, mut notes: Vec<Created>) -> Vec<(ThreadDraft<'_
         .map(|(draft, place)| {
             let is_own = |note: &Created| note.body.replace("\r\n", "\n").trim() == draft.body(place).trim();
             let opened = match notes.iter().position(is_own) {
-                Some(at) => Opened::Shown(Shown {
-                    note: NoteKind::Line.number(notes.swap_remove(at).id),
-                    placement: place.placement(),
-                    is_new: true,
-                }),
+                Some(at) => Opened::new(NoteKind::Line.number(notes.swap_remove(at).id), place),
                 None => Opened::Unknown(ApiError::new(
                     ApiErrorKind::Garbage,
                     "GitHub's list of what was posted does not have it",

@@ -4,7 +4,7 @@
 //! organization need not have write access, and a collaborator may have been given the right to read only.
 
 use conclave_engine::{publish::Account, review::AuthorRole};
-use conclave_forge::{ApiError, ApiErrorKind, Committed};
+use conclave_forge::{ApiError, Committed};
 use serde::Deserialize;
 
 use crate::{GitHub, github::encoded, wire::User};
@@ -47,14 +47,11 @@ pub(crate) async fn role(github: &GitHub, user: &Account, author: Option<u64>) -
 /// Returns whether an account may write. The name is what is asked for, the number says that it is still the same account.
 async fn may_write(github: &GitHub, user: &Account) -> Result<bool, ApiError> {
     let url = github.repository(&format!("/collaborators/{}/permission", encoded(&user.name)));
-    match github.get::<Permission>("read a person's permission", &url).await {
-        Ok(found) => {
-            let is_same = found.user.is_some_and(|account| account.id == user.id);
-            Ok(is_same && matches!(found.permission.as_str(), "admin" | "write" | "maintain"))
-        }
-        Err(error) if error.kind == ApiErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let found: Option<Permission> = ApiError::found(github.get("read a person's permission", &url).await)?;
+    Ok(found.is_some_and(|found| {
+        let is_same = found.user.is_some_and(|account| account.id == user.id);
+        is_same && matches!(found.permission.as_str(), "admin" | "write" | "maintain")
+    }))
 }
 
 async fn committed(github: &GitHub) -> Committed<u64> {

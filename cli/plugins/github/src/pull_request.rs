@@ -90,15 +90,6 @@ impl Pull {
         )
     }
 
-    /// The word for its state.
-    pub(crate) fn word(&self) -> String {
-        self.lifecycle().word().to_owned()
-    }
-
-    pub(crate) fn is_open(&self) -> bool {
-        self.lifecycle() == Lifecycle::Open
-    }
-
     pub(crate) fn lifecycle(&self) -> Lifecycle {
         match (self.merged, self.state.as_str()) {
             (true, _) => Lifecycle::Over("merged".to_owned()),
@@ -249,12 +240,7 @@ impl ChangeApi for GitHub {
         self.committers.forget().await;
         let bot = self.account().await?;
         let pull = self.read_pull().await?;
-        let lifecycle = pull.lifecycle();
-        if !pull.is_open() {
-            let word = lifecycle.word().to_owned();
-            let text = format!("the pull request is {word}: only an open one is reviewed");
-            return Err(ApiError::new(ApiErrorKind::NotOpen(word), text));
-        }
+        pull.lifecycle().require_open(WORDS.noun)?;
         let (version, tip) = self.version(&pull).await?;
         let marker_scope = {
             // What was read need not be asked for.
@@ -319,11 +305,7 @@ impl ChangeApi for GitHub {
 
     async fn branch_tip(&self, branch: &str, base: &str) -> Result<Option<String>, ApiError> {
         let compared = self.compare("read the tip of the target branch", branch, base).await;
-        match compared {
-            Ok(comparison) => Ok(Some(comparison.base_commit.sha)),
-            Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(ApiError::found(compared)?.map(|compared| compared.base_commit.sha))
     }
 
     async fn role(&self, user: &Account, author: Option<u64>, _written: &Conversation) -> Result<AuthorRole, ApiError> {

@@ -141,11 +141,7 @@ impl ChangeApi for GitLab {
         } = self.read("read the merge request", "").await?;
         let project = now.project_path().unwrap_or(&self.project).to_owned();
         let state = MergeRequestState::from(now);
-        if !state.is_open() {
-            let word = state.lifecycle.word().to_owned();
-            let text = format!("the merge request is {word}: only an open one is reviewed");
-            return Err(ApiError::new(ApiErrorKind::NotOpen(word), text));
-        }
+        state.lifecycle.require_open(WORDS.noun)?;
         let version = self.newest_version().await?;
         let branch = state.target_branch.unwrap_or_default();
         let tip = target::tip(self, &branch, &version.base).await?;

@@ -87,11 +87,9 @@ pub(crate) async fn role(
 
 async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
     let path = gitlab.project_path(&format!("/members/all/{user}"));
-    match gitlab.get::<Member>("read a person's role", &path).await {
-        Ok(member) => Ok(member.access_level.is_some_and(|level| level >= DEVELOPER)),
-        Err(error) if error.kind == ApiErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let member: Option<Member> = ApiError::found(gitlab.get("read a person's role", &path).await)?;
+    let level = member.and_then(|member| member.access_level);
+    Ok(level.is_some_and(|level| level >= DEVELOPER))
 }
 
 /// Returns whether a commit with this address is the account's: by the address that it shows, or by the one that GitLab gives to

@@ -103,11 +103,8 @@ impl ReviewStateApi for GitLab {
     }
 
     async fn withdraw_approval(&self) -> Result<(), ApiError> {
-        match self.ask("take its approval back", "/unapprove", &json!({})).await {
-            // There is none: that is what was wanted.
-            Err(error) if error.kind != ApiErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        // That there is none is what was wanted.
+        ApiError::found(self.ask("take its approval back", "/unapprove", &json!({})).await).map(drop)
     }
 
     async fn request_changes(&self) -> Result<(), ApiError> {
