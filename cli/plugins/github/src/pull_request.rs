@@ -23,6 +23,8 @@ use crate::{
     wire::{ACTOR, Actor, User, text},
 };
 
+const WHAT: &str = "read the pull request";
+
 /// A pull request.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Pull {
@@ -65,29 +67,27 @@ impl End {
 }
 
 impl Pull {
-    /// Returns whether this is its head, in this repository.
-    fn has_head(&self, expected: &ExpectedHead) -> bool {
-        self.head.sha == expected.sha && self.head.repository_id() == expected.repository
-    }
-
-    /// Says how its head differs from the expected one.
-    fn difference_from(&self, expected: &ExpectedHead) -> String {
+    /// Says how its head differs from the expected one, if it does.
+    fn difference_from(&self, expected: &ExpectedHead) -> Option<String> {
         if self.head.sha != expected.sha {
-            return format!(
+            return Some(format!(
                 "its head is {}, and the run was of {}. What was handed on is not believed; if there was a push meanwhile, its own run \
                  reviews it",
                 self.head.sha, expected.sha
-            );
+            ));
+        }
+        if self.head.repository_id() == expected.repository {
+            return None;
         }
         let place = self.head.repo.as_ref().map_or_else(
             || "a repository that is gone".to_owned(),
             |repository| format!("the repository {} (number {})", repository.full_name, repository.id),
         );
-        format!(
+        Some(format!(
             "its head {} is in {place}, and the run was of the same commit in the repository with the number {}. What was handed on is not \
              believed",
             self.head.sha, expected.repository
-        )
+        ))
     }
 
     pub(crate) fn lifecycle(&self) -> Lifecycle {
@@ -96,14 +96,6 @@ impl Pull {
             (false, "open") => Lifecycle::Open,
             (false, _) => Lifecycle::Closed,
         }
-    }
-
-    /// Returns whether its branch is elsewhere; an unknown place is a foreign one.
-    fn is_from_fork(&self) -> bool {
-        self.head
-            .repo
-            .as_ref()
-            .is_none_or(|head| head.id != self.base.repository_id())
     }
 }
 
@@ -151,18 +143,13 @@ impl GitHub {
                  latestOpinionatedReviews(last: 100) {{ nodes {{ state body author {{ {ACTOR} }} }} }} }} }} }}"
         );
         let pointer = "/repository/pullRequest";
-        let now: Now = self
-            .query("read the pull request", &query, &self.place(), pointer)
-            .await?;
+        let now: Now = self.query(WHAT, &query, &self.place(), pointer).await?;
         let (bot, signer) = (self.account().await?, self.signer().await?);
         let opinions = now.latest_opinionated_reviews.and_then(|opinions| opinions.nodes);
         let mut opinions = opinions.into_iter().flatten().flatten();
         let shows_request = opinions.any(|opinion| {
-            let is_ours = opinion
-                .author
-                .and_then(Actor::account)
-                .is_some_and(|account| account.id == bot);
-            is_ours
+            let account = opinion.author.and_then(Actor::account);
+            account.is_some_and(|account| account.id == bot)
                 && opinion.state == "CHANGES_REQUESTED"
                 && signer.read::<SignedOpinion>(&text(Some(opinion.body))).is_some()
         });
@@ -179,18 +166,16 @@ impl GitHub {
     }
 
     pub(crate) async fn read_pull(&self) -> Result<Pull, ApiError> {
-        let pull: Pull = self.get("read the pull request", &self.pull("")).await?;
-        match &self.expected {
-            Some(expected) if !pull.has_head(expected) => {
-                let difference = pull.difference_from(expected);
-                let text = format!(
-                    "the pull request {} is not the one that the first workflow ran for: {difference}",
-                    self.number
-                );
-                Err(ApiError::new(ApiErrorKind::Settings, text))
-            }
-            _ => Ok(pull),
-        }
+        let pull: Pull = self.get(WHAT, &self.pull("")).await?;
+        let expected = self.expected.as_ref();
+        let Some(difference) = expected.and_then(|expected| pull.difference_from(expected)) else {
+            return Ok(pull);
+        };
+        let text = format!(
+            "the pull request {} is not the one that the first workflow ran for: {difference}",
+            self.number
+        );
+        Err(ApiError::new(ApiErrorKind::Settings, text))
     }
 
     /// Compares two commits or branches. The second page has no files, which can be many and are not needed.
@@ -200,19 +185,15 @@ impl GitHub {
     }
 
     /// The version of the diff: the merge base is GitHub's own, because a branch's tip is none.
-    async fn version(&self, pull: &Pull) -> Result<(Version, String), ApiError> {
+    async fn version(&self, pull: &Pull) -> Result<Version, ApiError> {
         let what = "find where the branch began";
-        let Comparison {
-            base_commit,
-            merge_base_commit,
-        } = self.compare(what, &pull.base.branch, &pull.head.sha).await?;
-        let version = Version {
-            base: merge_base_commit.sha,
-            start: base_commit.sha.clone(),
+        let compared = self.compare(what, &pull.base.branch, &pull.head.sha).await?;
+        Ok(Version {
+            base: compared.merge_base_commit.sha,
+            start: compared.base_commit.sha,
             head: pull.head.sha.clone(),
             created_at: None,
-        };
-        Ok((version, base_commit.sha))
+        })
     }
 }
 
@@ -241,14 +222,12 @@ impl ChangeApi for GitHub {
         let bot = self.account().await?;
         let pull = self.read_pull().await?;
         pull.lifecycle().require_open(WORDS.noun)?;
-        let (version, tip) = self.version(&pull).await?;
-        let marker_scope = {
-            // What was read need not be asked for.
-            let _ = self.repository_id.set(pull.base.repository_id());
-            self.marker_scope().await?
-        };
+        let version = self.version(&pull).await?;
+        // What was read need not be asked for.
+        let _ = self.repository_id.set(pull.base.repository_id());
+        let marker_scope = self.marker_scope().await?;
         *self.reviewed.lock().await = Some(version.head.clone());
-        let from_fork = pull.is_from_fork();
+        let target = pull.base.repository_id();
         let branch = pull.base.branch;
         let project = pull.base.repo.map(|repository| repository.full_name);
         let subject = ReviewSubject {
@@ -258,21 +237,25 @@ impl ChangeApi for GitHub {
             web_url: Some(pull.html_url),
             base_sha: version.base.clone(),
             head_sha: version.head.clone(),
-            settings_sha: Some(tip.clone()),
+            settings_sha: Some(version.start.clone()),
             title: pull.title.into(),
             description: pull.body.unwrap_or_default().into(),
             source_branch: pull.head.branch.into(),
             target_branch: branch.clone().into(),
             draft: pull.draft,
-            from_fork,
+            // An unknown place is a foreign one.
+            from_fork: pull.head.repo.is_none_or(|source| source.id != target),
             ..ReviewSubject::default()
         };
         Ok(LoadedChange {
             bot,
             marker_scope,
             subject,
+            target: Target {
+                branch,
+                tip: Some(version.start.clone()),
+            },
             version,
-            target: Target { branch, tip: Some(tip) },
             author: pull.user.map(|user| user.id),
         })
     }
@@ -294,7 +277,7 @@ impl ChangeApi for GitHub {
 
     async fn newest_version(&self) -> Result<Version, ApiError> {
         let pull = self.read_pull().await?;
-        Ok(self.version(&pull).await?.0)
+        self.version(&pull).await
     }
 
     async fn heads(&self) -> Result<Vec<String>, ApiError> {
