@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::{
     GitHub,
-    graphql::may_ask_rest,
     memory::{Cursors, FirstComment, KnownThread, Memory},
     wire::{ACTOR, Actor, NoteKind, order, text},
 };
@@ -96,17 +95,17 @@ fn fields(more: &str) -> String {
     )
 }
 
-fn thread_fields(comments: &str) -> String {
+fn thread_fields() -> String {
     let posts = fields("id createdAt isMinimized viewerCanMinimize");
     format!(
         "id isResolved resolvedBy {{ __typename login databaseId }} subjectType viewerCanResolve viewerCanUnresolve \
-         comments({comments}) {{ {posts} }}"
+         comments(first: 100) {{ {posts} }}"
     )
 }
 
 fn query() -> String {
     let (comments, reviews) = (fields("createdAt isMinimized"), fields("submittedAt state"));
-    let threads = thread_fields("first: 100");
+    let threads = thread_fields();
     format!(
         "query($owner: String!, $name: String!, $number: Int!, $size: Int!, $comments: String, $reviews: String, $threads: String) {{ \
            repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{ \
@@ -119,17 +118,7 @@ fn query() -> String {
 
 impl GitHub {
     /// Reads everything from a page on, and returns the number of the last page.
-    pub(crate) async fn read_threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
-        match self.read_pages(bot, from_page).await {
-            Err(error) if may_ask_rest(&error) => {
-                tracing::warn!(%error, "threads are read without their state");
-                Ok((self.read_without_graphql(bot).await?, 1))
-            }
-            read => read,
-        }
-    }
-
-    async fn read_pages(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
+    pub(crate) async fn read_pages(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
         let from = usize::try_from(from_page.max(1) - 1).unwrap_or(usize::MAX);
         let mut memory = self.memory.lock().await;
         // A page that was never reached is read from the beginning.
@@ -137,22 +126,15 @@ impl GitHub {
         memory.cursors.truncate(index);
         let mut found = Vec::new();
         loop {
-            let at = index
-                .checked_sub(1)
-                .map(|at| memory.cursors[at].clone())
-                .unwrap_or_default();
+            let at = index.checked_sub(1).and_then(|at| memory.cursors.get(at));
+            let at = at.cloned().unwrap_or_default();
             let mut variables = self.place();
             variables["size"] = json!(self.page_size);
-            for (name, cursor) in [
-                ("comments", &at.comments),
-                ("reviews", &at.reviews),
-                ("threads", &at.threads),
-            ] {
-                variables[name] = json!(cursor);
-            }
-            let page: Page = self
-                .query(WHAT, &query(), &variables, "/repository/pullRequest")
-                .await?;
+            variables["comments"] = json!(at.comments);
+            variables["reviews"] = json!(at.reviews);
+            variables["threads"] = json!(at.threads);
+            let pointer = "/repository/pullRequest";
+            let page: Page = self.query(WHAT, &query(), &variables, pointer).await?;
             let mut has_more = false;
             let mut behind = |info: &PageInfo, before: &Option<String>| {
                 has_more |= info.has_next_page;
@@ -166,11 +148,8 @@ impl GitHub {
                     None => at.reviews.clone(),
                 },
             };
-            found.extend(
-                page.comments
-                    .rows()
-                    .filter_map(|post| single(post, NoteKind::Issue, bot)),
-            );
+            let comments = page.comments.rows();
+            found.extend(comments.filter_map(|post| single(post, NoteKind::Issue, bot)));
             let reviews = page.reviews.into_iter().flat_map(Connection::rows);
             found.extend(reviews.filter_map(|post| single(post, NoteKind::Review, bot)));
             for row in page.review_threads.rows() {
@@ -188,21 +167,19 @@ impl GitHub {
     /// Reads one thread by the number of its first comment.
     pub(crate) async fn read_thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
         let known = self.known_thread(id).await?;
-        let threads = thread_fields("first: 100");
+        let threads = thread_fields();
         let query = format!("query($id: ID!) {{ node(id: $id) {{ ... on PullRequestReviewThread {{ {threads} }} }} }}");
-        let row: ThreadRow = self
-            .query("read a thread", &query, &json!({ "id": known.node }), "/node")
-            .await?;
+        let variables = json!({ "id": known.node });
+        let row: ThreadRow = self.query("read a thread", &query, &variables, "/node").await?;
         let mut memory = self.memory.lock().await;
         self.thread_of(row, bot, &mut memory).await?.ok_or_else(|| gone(id))
     }
 
     /// The thread as GraphQL knows it.
     pub(crate) async fn known_thread(&self, id: &str) -> Result<KnownThread, ApiError> {
-        let top: Option<u64> = id.parse().ok();
         let memory = self.memory.lock().await;
-        let known = top.and_then(|top| memory.threads.get(&top)).cloned();
-        known.ok_or_else(|| gone(id))
+        let known = id.parse::<u64>().ok().and_then(|top| memory.threads.get(&top));
+        known.cloned().ok_or_else(|| gone(id))
     }
 
     async fn thread_of(&self, row: ThreadRow, bot: u64, memory: &mut Memory) -> Result<Option<Thread>, ApiError> {
@@ -266,8 +243,7 @@ fn single(post: Post, kind: NoteKind, bot: u64) -> Option<Thread> {
     if post.state.as_deref() == Some("PENDING") || post.body.trim().is_empty() {
         return None;
     }
-    let note = note(post, kind, bot)?;
-    Some(alone(note))
+    note(post, kind, bot).map(alone)
 }
 
 /// A note that is in no thread.
@@ -281,12 +257,9 @@ pub(crate) fn alone(note: Note) -> Thread {
 
 fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
     let id: u64 = post.full_database_id?.parse().ok()?;
-    let (author, editor) = (
-        post.author.and_then(Actor::account),
-        post.editor.and_then(Actor::account),
-    );
-    let number = |account: &Option<conclave_engine::publish::Account>| account.as_ref().map(|account| account.id);
-    let (by, edited_by) = (number(&author), number(&editor));
+    let author = post.author.and_then(Actor::account);
+    let by = author.as_ref().map(|account| account.id);
+    let edited_by = post.editor.and_then(Actor::account).map(|account| account.id);
     let written = post.created_at.or(post.submitted_at);
     Some(Note {
         id: kind.number(id),

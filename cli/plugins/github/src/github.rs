@@ -22,6 +22,7 @@ use crate::{
     ExpectedHead, GitHubSettings,
     error::{MAX_WAIT, WORDS, hidden_limit, refusal, wait},
     memory::Memory,
+    wire::Review,
 };
 
 /// The version of the REST API that is spoken.
@@ -154,6 +155,11 @@ impl GitHub {
     /// Reads all pages of a list.
     pub(crate) async fn list<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<Vec<T>, ApiError> {
         Ok(self.http.list_from(what, url, 1).await?.0)
+    }
+
+    /// Reads all reviews, oldest first; pending ones are shown to their author only.
+    pub(crate) async fn reviews(&self) -> Result<Vec<Review>, ApiError> {
+        self.list("read its reviews", &self.pull("/reviews")).await
     }
 
     /// Creates something, which must not happen twice.

@@ -21,17 +21,11 @@ struct Team {
     slug: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct Review {
-    user: Option<User>,
-}
-
 /// Asks those who were not asked and have not reviewed yet, and returns what did not work, in words.
 pub(crate) async fn add(github: &GitHub, names: &[&str]) -> Result<Vec<String>, ApiError> {
     let url = github.pull("/requested_reviewers");
     let Requested { users, teams } = github.get("read its reviewers", &url).await?;
-    let reviews: Vec<Review> = github.list("read its reviews", &github.pull("/reviews")).await?;
-    let reviewed = reviews.into_iter().filter_map(|review| review.user);
+    let reviewed = github.reviews().await?.into_iter().filter_map(|review| review.user);
     let known: HashSet<String> = users
         .into_iter()
         .chain(reviewed)

@@ -49,6 +49,15 @@ impl Actor {
     }
 }
 
+/// A review as REST lists it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Review {
+    pub(crate) id: u64,
+    pub(crate) user: Option<User>,
+    pub(crate) body: Option<String>,
+    pub(crate) state: String,
+}
+
 /// Notes of three kinds, whose numbers are three namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoteKind {
