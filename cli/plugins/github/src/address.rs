@@ -92,21 +92,18 @@ impl PullRequestAddress {
 
 /// The addresses of both APIs of a server.
 fn apis(origin: &Url) -> Option<(Url, Url)> {
-    let host = origin.host_str()?;
-    let at = |host: &str, path: &str| {
+    let (host, rest, graphql) = match origin.host_str()? {
+        "github.com" | "www.github.com" => ("api.github.com".to_owned(), "", "/graphql"),
+        host if host.ends_with(".ghe.com") => (format!("api.{host}"), "", "/graphql"),
+        host => (host.to_owned(), "/api/v3", "/api/graphql"),
+    };
+    let at = |path: &str| {
         let mut url = origin.clone();
-        url.set_host(Some(host)).ok()?;
+        url.set_host(Some(&host)).ok()?;
         url.set_path(path);
         Some(url)
     };
-    if host == "github.com" || host == "www.github.com" {
-        return Some((at("api.github.com", "")?, at("api.github.com", "/graphql")?));
-    }
-    if host.ends_with(".ghe.com") {
-        let api = format!("api.{host}");
-        return Some((at(&api, "")?, at(&api, "/graphql")?));
-    }
-    Some((at(host, "/api/v3")?, at(host, "/api/graphql")?))
+    Some((at(rest)?, at(graphql)?))
 }
 
 /// Returns whether this can be the name of an owner or a repository.

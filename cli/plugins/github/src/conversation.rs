@@ -55,24 +55,11 @@ struct Post {
     submitted_at: Option<String>,
     last_edited_at: Option<String>,
     editor: Option<Actor>,
-    #[serde(default)]
-    is_minimized: bool,
     /// Of a review.
     state: Option<String>,
-    /// Of a comment in a thread.
-    id: Option<String>,
-    #[serde(default)]
-    viewer_can_minimize: bool,
-}
-
-impl Post {
-    fn as_first(&self) -> FirstComment {
-        FirstComment {
-            node: self.id.clone().unwrap_or_default(),
-            is_minimized: self.is_minimized,
-            may_minimize: self.viewer_can_minimize,
-        }
-    }
+    /// Of a comment in a thread; of another one, only whether it is minimized.
+    #[serde(flatten)]
+    first: FirstComment,
 }
 
 #[derive(Debug, Deserialize)]
@@ -189,7 +176,9 @@ impl GitHub {
         };
         let mut notes: Vec<Note> = Vec::new();
         let mut comments = row.comments;
-        let first = { comments.nodes.iter().flatten().flatten() }.next().map(Post::as_first);
+        let first = { comments.nodes.iter().flatten().flatten() }
+            .next()
+            .map(|post| post.first.clone());
         loop {
             let has_more = comments.page_info.has_next_page;
             let cursor = comments.page_info.end_cursor.take().filter(|_| has_more);
@@ -271,7 +260,7 @@ fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
             Some(_) => Edited::ByAnother,
         },
         // What people have hidden does not count in the conversation; our own is found again all the same.
-        internal: post.is_minimized && by != Some(bot),
+        internal: post.first.is_minimized && by != Some(bot),
         author,
         text: text(Some(post.body)),
         by_forge: false,

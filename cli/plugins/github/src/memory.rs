@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
+
 /// Memory of reading the pull request.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
@@ -22,12 +24,15 @@ pub(crate) struct KnownThread {
 }
 
 /// The first comment of a thread as GraphQL knows it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct FirstComment {
     /// Its id in GraphQL.
+    #[serde(rename = "id")]
     pub(crate) node: String,
     pub(crate) is_minimized: bool,
     /// The right of our token to minimize it, or to show it again.
+    #[serde(rename = "viewerCanMinimize")]
     pub(crate) may_minimize: bool,
 }
 
