@@ -30,9 +30,18 @@ impl<T> Committers<T> {
         *self.0.lock().await = None;
     }
 
-    /// The role of an account that may decide, and is not the author of the merge request; `read` asks the forge for the committers,
-    /// `is_own` knows the account among them.
-    pub async fn role(&self, read: impl Future<Output = Committed<T>>, is_own: impl Fn(&T) -> bool) -> AuthorRole {
+    /// The role of an account that may decide, on a merge request with this author; `read` asks the forge for the committers, `is_own`
+    /// knows the account among them.
+    pub async fn role(
+        &self,
+        user: u64,
+        author: Option<u64>,
+        read: impl Future<Output = Committed<T>>,
+        is_own: impl Fn(&T) -> bool,
+    ) -> AuthorRole {
+        if author.is_none_or(|author| author == user) {
+            return AuthorRole::Author;
+        }
         let mut known = self.0.lock().await;
         let known = match &mut *known {
             Some(known) => known,

@@ -183,6 +183,11 @@ impl HttpClient {
         Ok((self.read(what, &answer.body)?, date.map(|date| date.to_utc())))
     }
 
+    /// Reads all pages of a list.
+    pub async fn list<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<Vec<T>, ApiError> {
+        Ok(self.list_from(what, url, 1).await?.0)
+    }
+
     /// Reads the pages of a list from this one on, following what the forge says: a short page need not be the last one. Returns
     /// the last page's number, too.
     pub async fn list_from<T: DeserializeOwned>(

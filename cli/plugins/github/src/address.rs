@@ -38,19 +38,14 @@ impl PullRequestAddress {
         let [owner, name, pull, number, ..] = segments.as_slice() else {
             return Err(fault("it names no repository and number"));
         };
-        let number_in = |at: usize| segments.get(at).filter(|number| number.parse::<u64>().is_ok());
         let api = segments.iter().position(|segment| segment == "repos");
-        let api = api.filter(|at| {
-            segments
-                .get(at + 3)
-                .is_some_and(|word| word == "pulls" || word == "issues")
-        });
-        if let Some(at) = api {
+        if let Some([_, owner, name, list, rest @ ..]) = api.and_then(|at| segments.get(at..))
+            && (list == "pulls" || list == "issues")
+        {
+            let number = rest.first().filter(|number| number.parse::<u64>().is_ok());
+            let number = number.map_or("N", String::as_str);
             return Err(fault(&format!(
-                "it is of the API; the page's is https://HOST/{}/{}/pull/{}",
-                segments[at + 1],
-                segments[at + 2],
-                number_in(at + 4).map_or("N", String::as_str)
+                "it is of the API; the page's is https://HOST/{owner}/{name}/pull/{number}"
             )));
         }
         if pull == "pulls" {

@@ -118,8 +118,7 @@ impl Run {
 
     /// Returns whether it lets a merge happen.
     fn passes(&self) -> bool {
-        let has_ended = self.status.as_deref() == Some("completed");
-        has_ended && matches!(self.conclusion.as_deref(), Some("success" | "neutral"))
+        self.status.as_deref() == Some("completed") && matches!(self.conclusion.as_deref(), Some("success" | "neutral"))
     }
 }
 
@@ -141,7 +140,7 @@ impl GateApi for Checks {
             own if own == github.number => github.read_pull().await?,
             _ => {
                 let url = github.repository(&format!("/pulls/{number}"));
-                match ApiError::found(github.get("read another pull request", &url).await)? {
+                match ApiError::found(github.http.get("read another pull request", &url).await)? {
                     Some(pull) => pull,
                     None => return Ok(None),
                 }
@@ -161,18 +160,16 @@ impl GateApi for Checks {
         }
         // By a commit or a branch GitHub does not find those from forks, or from another branch.
         let url = github.repository("/pulls?state=open");
-        let open: Vec<Pull> = github.list("list the open pull requests", &url).await?;
+        let open: Vec<Pull> = github.http.list("list the open pull requests", &url).await?;
         let at_head = open.into_iter().filter(|pull| pull.head.sha == head);
         Ok(at_head.map(|pull| pull.number).collect())
     }
 
     async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError> {
         let name: String = url::form_urlencoded::byte_serialize(self.settings.name.as_bytes()).collect();
-        let url = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");
-        let listed = self
-            .github
-            .get("look for its check", &self.github.repository(&url))
-            .await;
+        let runs = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");
+        let url = self.github.repository(&runs);
+        let listed = self.github.http.get("look for its check", &url).await;
         let Listed { check_runs } = listed.map_err(without_checks)?;
         let runs = check_runs.into_iter().map(|run| GateRun {
             id: run.id,
@@ -213,7 +210,7 @@ impl GateApi for Checks {
 
     async fn status(&self, head: &str) -> Result<String, ApiError> {
         let url = self.github.repository(&format!("/commits/{head}/status?per_page=100"));
-        let found: Value = self.github.get("look for its status", &url).await?;
+        let found: Value = self.github.http.get("look for its status", &url).await?;
         let mut own = found["statuses"].as_array().into_iter().flatten();
         let own = own.find(|status| status["context"] == self.settings.name.as_str());
         let text = own.and_then(|own| own["description"].as_str());

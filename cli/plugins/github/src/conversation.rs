@@ -47,16 +47,16 @@ struct PageInfo {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Post {
+pub(crate) struct Post {
     full_database_id: Option<String>,
-    author: Option<Actor>,
-    body: String,
+    pub(crate) author: Option<Actor>,
+    pub(crate) body: String,
     created_at: Option<String>,
     submitted_at: Option<String>,
     last_edited_at: Option<String>,
     editor: Option<Actor>,
     /// Of a review.
-    state: Option<String>,
+    pub(crate) state: Option<String>,
     /// Of a comment in a thread; of another one, only whether it is minimized.
     #[serde(flatten)]
     first: FirstComment,
@@ -176,9 +176,8 @@ impl GitHub {
         };
         let mut notes: Vec<Note> = Vec::new();
         let mut comments = row.comments;
-        let first = { comments.nodes.iter().flatten().flatten() }
-            .next()
-            .map(|post| post.first.clone());
+        let first = comments.nodes.iter().flatten().flatten().next();
+        let first = first.map(|post| post.first.clone());
         loop {
             let has_more = comments.page_info.has_next_page;
             let cursor = comments.page_info.end_cursor.take().filter(|_| has_more);

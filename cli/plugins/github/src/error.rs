@@ -148,14 +148,11 @@ pub(crate) fn hidden_limit(what: &str, headers: &HeaderMap, body: &str) -> Optio
         return None;
     }
     let answer: Value = serde_json::from_str(body).ok()?;
-    let mut errors = answer["errors"]
-        .as_array()?
-        .iter()
-        .map(|error| graphql_refusal(what, error));
+    let errors = answer["errors"].as_array()?.iter();
+    let mut errors = errors.map(|error| graphql_refusal(what, error));
     let limit = errors.find(|error| error.kind == ApiErrorKind::RateLimited)?;
-    wait(&limit, headers)
-        .is_none_or(|wait| wait <= MAX_WAIT)
-        .then_some(limit)
+    let is_short = wait(&limit, headers).is_none_or(|wait| wait <= MAX_WAIT);
+    is_short.then_some(limit)
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) 
         },
     };
     let url = github.repository("/actions/permissions/workflow");
-    let permissions: Result<Value, _> = github.get("read the settings of workflows", &url).await;
+    let permissions: Result<Value, _> = github.http.get("read the settings of workflows", &url).await;
     let permissions = permissions.unwrap_or_default();
     Ok(Examination {
         account: viewer.login,
@@ -111,7 +111,7 @@ impl GitHub {
     /// The checks that the rulesets of a branch require. Older protections are shown to administrators only.
     async fn required_checks(&self, branch: &str) -> Option<Vec<String>> {
         let url = self.repository(&format!("/rules/branches/{}?per_page=100", encoded(branch)));
-        let rules: Vec<Value> = self.list("read the rules of the branch", &url).await.ok()?;
+        let rules: Vec<Value> = self.http.list("read the rules of the branch", &url).await.ok()?;
         let checks = rules
             .iter()
             .filter_map(|rule| rule["parameters"]["required_status_checks"].as_array());

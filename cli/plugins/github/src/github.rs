@@ -13,7 +13,6 @@ use reqwest::{
     header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::Instant;
@@ -61,11 +60,9 @@ impl GitHub {
     pub fn new(settings: &GitHubSettings, timeouts: ClientTimeouts) -> Result<Self, ApiError> {
         let token = format!("Bearer {}", settings.token.expose_secret());
         let token = token_header("GITHUB_TOKEN", &token)?;
-        let (owner, name) = settings.repository.split_once('/').ok_or_else(|| {
-            let text = format!(
-                "`{}` is not a repository: it looks like OWNER/NAME",
-                settings.repository
-            );
+        let repository = &settings.repository;
+        let (owner, name) = repository.split_once('/').ok_or_else(|| {
+            let text = format!("`{repository}` is not a repository: it looks like OWNER/NAME");
             ApiError::new(ApiErrorKind::Settings, text)
         })?;
         let builder = client_builder(&settings.ca_files, "--ca-file")?;
@@ -147,19 +144,9 @@ impl GitHub {
         self.repository(&format!("/issues/{}{below}", self.number))
     }
 
-    /// Reads one object.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<T, ApiError> {
-        self.http.get(what, url).await
-    }
-
-    /// Reads all pages of a list.
-    pub(crate) async fn list<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<Vec<T>, ApiError> {
-        Ok(self.http.list_from(what, url, 1).await?.0)
-    }
-
     /// Reads all reviews, oldest first; pending ones are shown to their author only.
     pub(crate) async fn reviews(&self) -> Result<Vec<Review>, ApiError> {
-        self.list("read its reviews", &self.pull("/reviews")).await
+        self.http.list("read its reviews", &self.pull("/reviews")).await
     }
 
     /// Creates something, which must not happen twice.

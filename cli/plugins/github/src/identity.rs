@@ -23,7 +23,7 @@ impl GitHub {
                 Ok(viewer) => Ok(viewer.database_id),
                 Err(error) if error.kind == ApiErrorKind::Unauthorized => Err(error),
                 Err(error) => {
-                    let user: Result<User, _> = self.get(WHAT, &self.url("user")).await;
+                    let user: Result<User, _> = self.http.get(WHAT, &self.url("user")).await;
                     user.map(|user| user.id).map_err(|_| error)
                 }
             }

@@ -192,7 +192,7 @@ impl GitHub {
         };
         // The answer does not have them.
         let url = self.pull(&format!("/reviews/{}/comments", review["id"]));
-        Ok(self.list("read what was posted", &url).await.unwrap_or_default())
+        Ok(self.http.list("read what was posted", &url).await.unwrap_or_default())
     }
 
     /// Deletes a review of ours that was never submitted: only we see it, and it blocks every other. Returns whether there was one.
@@ -214,7 +214,7 @@ impl GitHub {
         batch: Vec<Placed<'d>>,
         others: &mut Vec<ThreadDraft<'d>>,
     ) -> Result<Vec<(ThreadDraft<'d>, Opened)>, ApiError> {
-        let files = self.list("read its files", &self.pull("/files")).await;
+        let files = self.http.list("read its files", &self.pull("/files")).await;
         let files: Vec<ListedFile> = files.unwrap_or_default();
         let fits = |(draft, place): &Placed<'_>| {
             position::of(draft.file, *place).is_some_and(|at| position::fits(&at, &files))

@@ -38,16 +38,14 @@ pub(crate) async fn role(github: &GitHub, user: &Account, author: Option<u64>) -
     if !may_write(github, user).await? {
         return Ok(AuthorRole::Outsider);
     }
-    if author.is_none_or(|author| author == user.id) {
-        return Ok(AuthorRole::Author);
-    }
-    Ok(github.committers.role(committed(github), |id| *id == user.id).await)
+    let is_own = |id: &u64| *id == user.id;
+    Ok(github.committers.role(user.id, author, committed(github), is_own).await)
 }
 
 /// Returns whether an account may write. The name is what is asked for, the number says that it is still the same account.
 async fn may_write(github: &GitHub, user: &Account) -> Result<bool, ApiError> {
     let url = github.repository(&format!("/collaborators/{}/permission", encoded(&user.name)));
-    let found: Option<Permission> = ApiError::found(github.get("read a person's permission", &url).await)?;
+    let found: Option<Permission> = ApiError::found(github.http.get("read a person's permission", &url).await)?;
     Ok(found.is_some_and(|found| {
         let is_same = found.user.is_some_and(|account| account.id == user.id);
         is_same && matches!(found.permission.as_str(), "admin" | "write" | "maintain")
@@ -55,7 +53,7 @@ async fn may_write(github: &GitHub, user: &Account) -> Result<bool, ApiError> {
 }
 
 async fn committed(github: &GitHub) -> Committed<u64> {
-    let commits: Result<Vec<Commit>, _> = github.list("read its commits", &github.pull("/commits")).await;
+    let commits: Result<Vec<Commit>, _> = github.http.list("read its commits", &github.pull("/commits")).await;
     match commits {
         Ok(commits) if commits.len() < MAX_COMMITS => {
             let people = commits.into_iter().flat_map(|commit| [commit.author, commit.committer]);

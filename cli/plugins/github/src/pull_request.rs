@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     ExpectedHead, GitHub,
+    conversation::Post,
     error::WORDS,
     github::encoded,
     graphql::may_ask_rest,
@@ -109,17 +110,10 @@ struct Now {
     latest_opinionated_reviews: Option<Opinions>,
 }
 
+/// The newest opinion of each account.
 #[derive(Debug, Deserialize)]
 struct Opinions {
-    nodes: Option<Vec<Option<Opinion>>>,
-}
-
-/// The newest opinion of an account.
-#[derive(Debug, Deserialize)]
-struct Opinion {
-    state: String,
-    author: Option<Actor>,
-    body: String,
+    nodes: Option<Vec<Option<Post>>>,
 }
 
 /// The commits where two branches part.
@@ -150,7 +144,7 @@ impl GitHub {
         let shows_request = opinions.any(|opinion| {
             let account = opinion.author.and_then(Actor::account);
             account.is_some_and(|account| account.id == bot)
-                && opinion.state == "CHANGES_REQUESTED"
+                && opinion.state.as_deref() == Some("CHANGES_REQUESTED")
                 && signer.read::<SignedOpinion>(&text(Some(opinion.body))).is_some()
         });
         Ok(MergeRequestState {
@@ -166,7 +160,7 @@ impl GitHub {
     }
 
     pub(crate) async fn read_pull(&self) -> Result<Pull, ApiError> {
-        let pull: Pull = self.get(WHAT, &self.pull("")).await?;
+        let pull: Pull = self.http.get(WHAT, &self.pull("")).await?;
         let expected = self.expected.as_ref();
         let Some(difference) = expected.and_then(|expected| pull.difference_from(expected)) else {
             return Ok(pull);
@@ -181,7 +175,7 @@ impl GitHub {
     /// Compares two commits or branches. The second page has no files, which can be many and are not needed.
     async fn compare(&self, what: &str, base: &str, head: &str) -> Result<Comparison, ApiError> {
         let range = format!("/compare/{}...{}?per_page=1&page=2", encoded(base), encoded(head));
-        self.get(what, &self.repository(&range)).await
+        self.http.get(what, &self.repository(&range)).await
     }
 
     /// The version of the diff: the merge base is GitHub's own, because a branch's tip is none.
@@ -282,7 +276,7 @@ impl ChangeApi for GitHub {
 
     async fn heads(&self) -> Result<Vec<String>, ApiError> {
         // GitHub keeps no list of the heads that there were: those that were not replaced by force are commits of the branch.
-        let commits: Vec<Commit> = self.list("read its commits", &self.pull("/commits")).await?;
+        let commits: Vec<Commit> = self.http.list("read its commits", &self.pull("/commits")).await?;
         Ok(commits.into_iter().rev().map(|commit| commit.sha).collect())
     }
 

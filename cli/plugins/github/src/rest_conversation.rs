@@ -58,9 +58,9 @@ impl GitHub {
     pub(crate) async fn read_without_graphql(&self, bot: u64) -> Result<Vec<Thread>, ApiError> {
         const WHAT: &str = "read its comments";
         self.memory.lock().await.threads.clear();
-        let comments: Vec<Row> = self.list(WHAT, &self.issue("/comments")).await?;
-        let reviews: Vec<Row> = self.list(WHAT, &self.pull("/reviews")).await?;
-        let lines: Vec<Row> = self.list(WHAT, &self.pull("/comments")).await?;
+        let comments: Vec<Row> = self.http.list(WHAT, &self.issue("/comments")).await?;
+        let reviews: Vec<Row> = self.http.list(WHAT, &self.pull("/reviews")).await?;
+        let lines: Vec<Row> = self.http.list(WHAT, &self.pull("/comments")).await?;
         let reviews = reviews.into_iter().filter(|row| {
             let is_pending = row.state.as_deref() == Some("PENDING");
             !is_pending && row.body.as_ref().is_some_and(|body| !body.trim().is_empty())

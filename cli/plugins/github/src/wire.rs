@@ -85,12 +85,10 @@ impl NoteKind {
 
     /// The kind and GitHub's own number.
     pub(crate) const fn of(number: u64) -> (Self, u64) {
-        if number & LINE != 0 {
-            (Self::Line, number & !LINE)
-        } else if number & REVIEW != 0 {
-            (Self::Review, number & !REVIEW)
-        } else {
-            (Self::Issue, number)
+        match number & (LINE | REVIEW) {
+            0 => (Self::Issue, number),
+            REVIEW => (Self::Review, number & !REVIEW),
+            _ => (Self::Line, number & !LINE),
         }
     }
 

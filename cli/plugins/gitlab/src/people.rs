@@ -78,11 +78,12 @@ pub(crate) async fn role(
     let pushed = |note: &&Note| {
         note.by_forge && is_push(&note.text) && note.author.as_ref().is_some_and(|author| author.id == user.id)
     };
-    if author.is_none_or(|author| author == user.id) || written.notes().iter().any(pushed) {
+    if written.notes().iter().any(pushed) {
         return Ok(AuthorRole::Author);
     }
     let is_own = |address: &String| has_address(&account, address);
-    Ok(gitlab.committers.role(commit_addresses(gitlab), is_own).await)
+    let read = commit_addresses(gitlab);
+    Ok(gitlab.committers.role(user.id, author, read, is_own).await)
 }
 
 async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
@@ -109,9 +110,9 @@ fn has_address(account: &Account, address: &str) -> bool {
 /// Reads the addresses of the commits.
 async fn commit_addresses(gitlab: &GitLab) -> Committed<String> {
     let url = gitlab.merge_request("/commits");
-    let commits: Result<(Vec<Commit>, u64), _> = gitlab.http.list_from("read its commits", &url, 1).await;
+    let commits: Result<Vec<Commit>, _> = gitlab.http.list("read its commits", &url).await;
     match commits {
-        Ok((commits, _)) => Committed::By(
+        Ok(commits) => Committed::By(
             commits
                 .into_iter()
                 .flat_map(|commit| [commit.author_email, commit.committer_email])
