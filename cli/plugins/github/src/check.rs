@@ -134,19 +134,16 @@ impl GateApi for Checks {
 
     async fn pull_state(&self, number: u64) -> Result<Option<PullState>, ApiError> {
         let github = &self.github;
-        let pull: Pull = match number {
+        let pull: Option<Pull> = match number {
             // A merge queue has none.
-            0 => return Ok(None),
-            own if own == github.number => github.read_pull().await?,
+            0 => None,
+            own if own == github.number => Some(github.read_pull().await?),
             _ => {
                 let url = github.repository(&format!("/pulls/{number}"));
-                match ApiError::found(github.http.get("read another pull request", &url).await)? {
-                    Some(pull) => pull,
-                    None => return Ok(None),
-                }
+                ApiError::found(github.http.get("read another pull request", &url).await)?
             }
         };
-        Ok(Some(PullState {
+        Ok(pull.map(|pull| PullState {
             lifecycle: pull.lifecycle(),
             head: pull.head.sha,
             target: pull.base.branch,

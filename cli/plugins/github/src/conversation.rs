@@ -1,7 +1,4 @@
 //! Everything that is written on the pull request, read in one query: comments, texts of reviews, and threads.
-//!
-//! Where the GraphQL API does not answer (its own limit is used up in busy repositories), REST has the same notes without what
-//! became of the threads: they are left as they are then.
 
 use conclave_engine::publish::{Edited, Note, Thread};
 use conclave_forge::{ApiError, ApiErrorKind};

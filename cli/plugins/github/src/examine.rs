@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{GitHub, GitHubSettings, error::is_of_person, github::encoded};
@@ -55,17 +54,12 @@ pub enum Right {
     Unfound,
 }
 
-#[derive(Debug, Deserialize)]
-struct Viewer {
-    login: String,
-}
-
 /// Asks GitHub about a token, and about code scanning where `uploads` says that findings go there; nothing is repeated and nothing is
 /// written. An error means that the token is not accepted, or that GitHub cannot be reached.
 pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) -> Result<Examination, ApiError> {
     let github = GitHub::new(settings, ClientTimeouts::once(limit))?;
     let (what, viewer) = ("say whose token it is", "query { viewer { login } }");
-    let viewer: Viewer = github.query(what, viewer, &json!({}), "/viewer").await?;
+    let account = github.query(what, viewer, &json!({}), "/viewer/login").await?;
     let pull = github.read_pull().await;
     let required_checks = match &pull {
         Ok(pull) => github.required_checks(&pull.base.branch).await,
@@ -99,7 +93,7 @@ pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) 
     let permissions: Result<Value, _> = github.http.get("read the settings of workflows", &url).await;
     let permissions = permissions.unwrap_or_default();
     Ok(Examination {
-        account: viewer.login,
+        account,
         pull_request: pull.map(|pull| pull.lifecycle().word().to_owned()),
         rights,
         workflows_may_approve: permissions["can_approve_pull_request_reviews"].as_bool(),

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use conclave_engine::publish::{Place, Thread, ThreadDraft};
-use conclave_forge::{ApiError, ApiErrorKind, CodeForm, NotesApi, Opened, Version, code_link, one_by_one};
+use conclave_forge::{ApiError, ApiErrorKind, NotesApi, Opened, Version, code_link, one_by_one};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,12 +47,7 @@ impl NotesApi for GitHub {
     }
 
     fn code_link(&self, url: &str, head: &str, file: &str, lines: (u32, u32)) -> Option<String> {
-        let form = CodeForm {
-            cut: "/pull/",
-            blob: "blob",
-            to: "-L",
-        };
-        code_link(form, url, head, file, lines)
+        code_link(url, "/pull/", "blob", head, file, lines, "-L")
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {

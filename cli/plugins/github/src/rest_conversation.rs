@@ -1,4 +1,5 @@
-//! The conversation by REST: the same notes, without the state of threads.
+//! The conversation by REST, where GraphQL does not answer (its own limit is used up in busy repositories): the same notes, without
+//! the state of threads, which are left as they are then.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::publish::{Edited, Note, Place, Thread, ThreadDraft};
-use conclave_forge::{ApiError, CodeForm, NotesApi, Opened, Version, code_link, one_by_one};
+use conclave_forge::{ApiError, NotesApi, Opened, Version, code_link, one_by_one};
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -114,12 +114,7 @@ impl NotesApi for GitLab {
     }
 
     fn code_link(&self, url: &str, head: &str, file: &str, lines: (u32, u32)) -> Option<String> {
-        let form = CodeForm {
-            cut: "/-/merge_requests/",
-            blob: "-/blob",
-            to: "-",
-        };
-        code_link(form, url, head, file, lines)
+        code_link(url, "/-/merge_requests/", "-/blob", head, file, lines, "-")
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
