@@ -61,6 +61,19 @@ pub enum ApiErrorKind {
     Other,
 }
 
+impl ApiErrorKind {
+    /// The kind of a refusal with this status, where nothing else tells more.
+    pub const fn of_status(status: u16) -> Self {
+        match status {
+            400 | 413 | 422 => Self::Refused,
+            409 => Self::Conflict,
+            429 => Self::RateLimited,
+            500.. => Self::Failed(status),
+            _ => Self::Other,
+        }
+    }
+}
+
 impl ApiError {
     /// An error with the text that a user reads.
     pub fn new(kind: ApiErrorKind, text: impl Into<String>) -> Self {
@@ -122,6 +135,14 @@ impl ApiError {
             "{forge}'s answer to {what} cannot be read: {error}. Is there a proxy or a log-in page in between?"
         );
         Self::new(ApiErrorKind::Garbage, text)
+    }
+
+    /// The answer to a request; none where the forge does not find it, or the token cannot see it.
+    pub fn found<T>(answer: Result<T, Self>) -> Result<Option<T>, Self> {
+        match answer {
+            Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
+            answer => answer.map(Some),
+        }
     }
 
     /// Returns whether the request may have been carried out although it failed.

@@ -98,7 +98,7 @@ impl Gate {
         };
         let pending = async {
             let others = self.others_by_status(head).await?;
-            let text = others.status(self.api.number(), true, "The review is running");
+            let text = others.status(self.api.number(), true, GateState::RUNNING);
             self.api.set_status(head, None, &text).await
         };
         match pending.await {

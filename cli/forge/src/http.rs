@@ -124,9 +124,17 @@ struct Answer {
 }
 
 impl HttpClient {
-    /// A client; nothing is asked yet.
-    pub fn new(http: reqwest::Client, dialect: HttpDialect, timeouts: ClientTimeouts) -> Self {
-        Self {
+    /// A client of the API at this address, with these settings; nothing is asked yet.
+    pub fn new(
+        builder: ClientBuilder,
+        api_url: &Url,
+        dialect: HttpDialect,
+        timeouts: ClientTimeouts,
+    ) -> Result<Self, ApiError> {
+        let (forge, host) = (dialect.words.name, api_url.host_str().unwrap_or_default());
+        let http = builder.build();
+        let http = http.map_err(|error| ApiError::unreachable(forge, host, "prepare the client", error))?;
+        Ok(Self {
             http,
             dialect,
             retry: timeouts.retry,
@@ -135,7 +143,7 @@ impl HttpClient {
             request_ms: Arc::new(AtomicU64::new(milliseconds(timeouts.request))),
             rate_limit: Arc::default(),
             has_written: Arc::default(),
-        }
+        })
     }
 
     /// Returns whether something was written, or may have been by a request that failed.
@@ -173,6 +181,11 @@ impl HttpClient {
         let date = answer.headers.get(DATE).and_then(|value| value.to_str().ok());
         let date = date.and_then(|text| DateTime::parse_from_rfc2822(text).ok());
         Ok((self.read(what, &answer.body)?, date.map(|date| date.to_utc())))
+    }
+
+    /// Reads all pages of a list.
+    pub async fn list<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<Vec<T>, ApiError> {
+        Ok(self.list_from(what, url, 1).await?.0)
     }
 
     /// Reads the pages of a list from this one on, following what the forge says: a short page need not be the last one. Returns
@@ -238,10 +251,7 @@ impl HttpClient {
 
     /// Deletes something; that it is gone already is what was wanted.
     pub async fn delete(&self, what: &str, url: &str) -> Result<(), ApiError> {
-        match self.send(what, &Method::DELETE, url, None, Repeat::Safe).await {
-            Err(error) if error.kind != ApiErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        ApiError::found(self.send(what, &Method::DELETE, url, None, Repeat::Safe).await).map(drop)
     }
 
     /// Reads by a request with a body, such as a query of GraphQL.
@@ -385,6 +395,17 @@ pub fn client_builder(ca_files: &[PathBuf], correct: &str) -> Result<ClientBuild
     let certificates = ExtraCertificates::read(ca_files)
         .map_err(|error| ApiError::new(ApiErrorKind::Settings, format!("{error}. Correct {correct}")))?;
     Ok(certificates.trusted_by(builder))
+}
+
+/// The value of a header with a token, which is not printed; `variable` is where the user has set the token.
+pub fn token_header(variable: &str, value: &str) -> Result<HeaderValue, ApiError> {
+    let mut header = HeaderValue::from_str(value).map_err(|_| {
+        let text =
+            format!("{variable} holds characters that no token has, such as a line break or a letter with an accent");
+        ApiError::new(ApiErrorKind::UnusableToken, text)
+    })?;
+    header.set_sensitive(true);
+    Ok(header)
 }
 
 /// A header that is a number.

@@ -11,7 +11,9 @@ mod change;
 mod check;
 mod code_link;
 mod command;
+mod committers;
 mod conversation;
+mod copies;
 mod error;
 mod gate;
 mod http;
@@ -36,9 +38,11 @@ pub use change::Change;
 pub use check::{Annotation, CheckEnd, Conclusion};
 pub use code_link::code_link;
 pub use command::{Asked, Command, command_help};
+pub use committers::{Committed, Committers};
+pub use copies::forge_row;
 pub use error::{ApiError, ApiErrorKind};
 pub use gate::{Begun, Gate, GateApi, GateRun, GateState, PullState, Reviewed};
-pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder};
+pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder, token_header};
 pub use model::{
     Approval, ApprovedCommit, ForgeTraits, ForgeWords, Lifecycle, Lifted, LoadedChange, MergeRequestState, Opened,
     RequestShown, Target, Version,

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
-    publish::{NoteForm, Shown, SummaryState},
+    publish::{NoteForm, Place, Shown, SummaryState},
     review::ReviewSubject,
 };
 
-use crate::ApiError;
+use crate::{ApiError, ApiErrorKind};
 
 /// A branch, as the forge shows it at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,25 @@ pub struct ForgeWords {
     pub decider: &'static str,
     /// The settings with which a job has the whole history, as an order.
     pub whole_history: &'static str,
+}
+
+impl ForgeWords {
+    /// The error for a token that is not accepted, with the forge's words; `advice` says which one to set.
+    pub fn refused_token(&self, what: &str, words: String, advice: &str) -> ApiError {
+        let forge = self.name;
+        let text = format!("{forge} refused the token ({what}: 401 {words}). {advice}. `conclave doctor` says more");
+        ApiError::new(ApiErrorKind::Unauthorized, text).with_words(words)
+    }
+
+    /// The error for what the forge does not find, with its words.
+    pub fn not_found(&self, what: &str, words: String) -> ApiError {
+        let text = format!(
+            "{} does not find it ({what}: 404 {words}). A private {} that the token cannot see looks the same; `conclave doctor` \
+             says what it sees",
+            self.name, self.project
+        );
+        ApiError::new(ApiErrorKind::NotFound, text).with_words(words)
+    }
 }
 
 /// The words and limits of a forge.
@@ -92,6 +111,16 @@ impl Lifecycle {
             Self::Closed => "closed",
             Self::Over(word) => word,
         }
+    }
+
+    /// An error unless it is open; `noun` is the forge's word for a merge request.
+    pub fn require_open(&self, noun: &str) -> Result<(), ApiError> {
+        if *self == Self::Open {
+            return Ok(());
+        }
+        let word = self.word().to_owned();
+        let text = format!("the {noun} is {word}: only an open one is reviewed");
+        Err(ApiError::new(ApiErrorKind::NotOpen(word), text))
     }
 }
 
@@ -187,4 +216,15 @@ pub enum Opened {
     Refused(ApiError),
     /// It may have been stored, or not.
     Unknown(ApiError),
+}
+
+impl Opened {
+    /// A thread that was just opened at this place, with its note.
+    pub const fn new(note: u64, place: Place) -> Self {
+        Self::Shown(Shown {
+            note,
+            placement: place.placement(),
+            is_new: true,
+        })
+    }
 }

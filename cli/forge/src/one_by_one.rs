@@ -1,6 +1,6 @@
 //! Opening threads with a request for each.
 
-use conclave_engine::publish::{Shown, ThreadDraft};
+use conclave_engine::publish::ThreadDraft;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 
 use crate::{ApiError, ApiErrorKind, ForgeApi, Opened, Version};
@@ -24,13 +24,7 @@ async fn first_place(api: &dyn ForgeApi, version: &Version, draft: &ThreadDraft<
     let mut refusal = None;
     for place in &draft.places {
         match api.open_thread(version, draft, *place).await {
-            Ok(note) => {
-                return Ok(Opened::Shown(Shown {
-                    note,
-                    placement: place.placement(),
-                    is_new: true,
-                }));
-            }
+            Ok(note) => return Ok(Opened::new(note, *place)),
             Err(error) if error.kind == ApiErrorKind::Full => return Ok(Opened::Refused(error)),
             Err(error) if error.kind == ApiErrorKind::Refused => {
                 tracing::debug!(%error, "the forge does not take a finding at this place");

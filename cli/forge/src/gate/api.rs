@@ -28,6 +28,13 @@ pub struct GateState<'a> {
     pub end: Option<&'a CheckEnd>,
 }
 
+impl GateState<'_> {
+    /// The title of a check whose review is under way.
+    pub const RUNNING: &'static str = "The review is running";
+    /// The summary of such a check.
+    pub const RUNNING_SUMMARY: &'static str = "The verdict is here when it ends.";
+}
+
 /// Check runs and commit statuses of a forge that has them, each under the gate's one name.
 #[async_trait]
 pub trait GateApi: Debug + Send + Sync {

@@ -38,19 +38,14 @@ impl PullRequestAddress {
         let [owner, name, pull, number, ..] = segments.as_slice() else {
             return Err(fault("it names no repository and number"));
         };
-        let number_in = |at: usize| segments.get(at).filter(|number| number.parse::<u64>().is_ok());
         let api = segments.iter().position(|segment| segment == "repos");
-        let api = api.filter(|at| {
-            segments
-                .get(at + 3)
-                .is_some_and(|word| word == "pulls" || word == "issues")
-        });
-        if let Some(at) = api {
+        if let Some([_, owner, name, list, rest @ ..]) = api.and_then(|at| segments.get(at..))
+            && (list == "pulls" || list == "issues")
+        {
+            let number = rest.first().filter(|number| number.parse::<u64>().is_ok());
+            let number = number.map_or("N", String::as_str);
             return Err(fault(&format!(
-                "it is of the API; the page's is https://HOST/{}/{}/pull/{}",
-                segments[at + 1],
-                segments[at + 2],
-                number_in(at + 4).map_or("N", String::as_str)
+                "it is of the API; the page's is https://HOST/{owner}/{name}/pull/{number}"
             )));
         }
         if pull == "pulls" {
@@ -92,21 +87,18 @@ impl PullRequestAddress {
 
 /// The addresses of both APIs of a server.
 fn apis(origin: &Url) -> Option<(Url, Url)> {
-    let host = origin.host_str()?;
-    let at = |host: &str, path: &str| {
+    let (host, rest, graphql) = match origin.host_str()? {
+        "github.com" | "www.github.com" => ("api.github.com".to_owned(), "", "/graphql"),
+        host if host.ends_with(".ghe.com") => (format!("api.{host}"), "", "/graphql"),
+        host => (host.to_owned(), "/api/v3", "/api/graphql"),
+    };
+    let at = |path: &str| {
         let mut url = origin.clone();
-        url.set_host(Some(host)).ok()?;
+        url.set_host(Some(&host)).ok()?;
         url.set_path(path);
         Some(url)
     };
-    if host == "github.com" || host == "www.github.com" {
-        return Some((at("api.github.com", "")?, at("api.github.com", "/graphql")?));
-    }
-    if host.ends_with(".ghe.com") {
-        let api = format!("api.{host}");
-        return Some((at(&api, "")?, at(&api, "/graphql")?));
-    }
-    Some((at(host, "/api/v3")?, at(host, "/api/graphql")?))
+    Some((at(rest)?, at(graphql)?))
 }
 
 /// Returns whether this can be the name of an owner or a repository.

@@ -18,9 +18,6 @@ const MAX_TITLE: usize = 255;
 const MAX_SUMMARY: usize = 65_000;
 const MAX_MESSAGE: usize = 4_000;
 const MAX_STATUS: usize = 140;
-/// The words of a check whose review is under way.
-const RUNNING: &str = "The review is running";
-const RUNNING_SUMMARY: &str = "The verdict is here when it ends.";
 
 /// The names by which a check is known.
 #[derive(Debug, Clone)]
@@ -49,11 +46,8 @@ struct Listed {
 #[derive(Debug, Deserialize)]
 struct Run {
     id: u64,
-    #[serde(default)]
     status: Option<String>,
-    #[serde(default)]
     conclusion: Option<String>,
-    #[serde(default)]
     external_id: Option<String>,
     #[serde(default)]
     output: Value,
@@ -63,11 +57,8 @@ impl GitHub {
     /// The check on this commit; nothing is asked yet.
     pub fn check(settings: &GitHubSettings, check: CheckSettings, head: &str) -> Result<Gate, ApiError> {
         let github = Self::new(settings, check.timeouts)?;
-        let checks = Checks {
-            github,
-            settings: check,
-        };
-        Ok(Gate::new(Box::new(checks), head.to_owned()))
+        let settings = check;
+        Ok(Gate::new(Box::new(Checks { github, settings }), head.to_owned()))
     }
 
     /// Uploads a SARIF log, compressed and encoded as GitHub wants it, for code scanning of this commit.
@@ -76,9 +67,8 @@ impl GitHub {
         let reference = format!("refs/pull/{}/head", github.number);
         let body = json!({ "commit_sha": head, "ref": reference, "sarif": sarif });
         let url = github.repository("/code-scanning/sarifs");
-        let http = &github.http;
-        http.put("hand the findings to code scanning", Method::POST, &url, &body)
-            .await
+        let what = "hand the findings to code scanning";
+        github.http.put(what, Method::POST, &url, &body).await
     }
 }
 
@@ -93,16 +83,16 @@ impl Checks {
             None => {
                 fields["status"] = json!("in_progress");
                 // What an earlier run has said of the commit must not stand beside it.
-                fields["output"] = json!({ "title": RUNNING, "summary": RUNNING_SUMMARY });
+                fields["output"] = json!({ "title": GateState::RUNNING, "summary": GateState::RUNNING_SUMMARY });
             }
             Some(end) => {
                 fields["status"] = json!("completed");
                 fields["conclusion"] = json!(end.conclusion.word());
-                let first = &end.annotations[..end.annotations.len().min(MAX_ANNOTATIONS)];
+                let first = end.annotations.iter().take(MAX_ANNOTATIONS);
                 fields["output"] = json!({
                     "title": cut(&end.title, MAX_TITLE),
                     "summary": cut(&end.summary, MAX_SUMMARY),
-                    "annotations": first.iter().map(annotation).collect::<Vec<_>>(),
+                    "annotations": first.map(annotation).collect::<Vec<_>>(),
                 });
             }
         }
@@ -110,9 +100,8 @@ impl Checks {
     }
 
     async fn patch(&self, run: u64, body: &Value) -> Result<(), ApiError> {
-        let http = &self.github.http;
-        http.put("complete its check", Method::PATCH, &self.run(run), body)
-            .await
+        let (http, what) = (&self.github.http, "complete its check");
+        http.put(what, Method::PATCH, &self.run(run), body).await
     }
 
     /// The address of a run.
@@ -129,8 +118,7 @@ impl Run {
 
     /// Returns whether it lets a merge happen.
     fn passes(&self) -> bool {
-        let has_ended = self.status.as_deref() == Some("completed");
-        has_ended && matches!(self.conclusion.as_deref(), Some("success" | "neutral"))
+        self.status.as_deref() == Some("completed") && matches!(self.conclusion.as_deref(), Some("success" | "neutral"))
     }
 }
 
@@ -146,19 +134,16 @@ impl GateApi for Checks {
 
     async fn pull_state(&self, number: u64) -> Result<Option<PullState>, ApiError> {
         let github = &self.github;
-        let pull: Pull = match number {
+        let pull: Option<Pull> = match number {
             // A merge queue has none.
-            0 => return Ok(None),
-            own if own == github.number => github.read_pull().await?,
+            0 => None,
+            own if own == github.number => Some(github.read_pull().await?),
             _ => {
                 let url = github.repository(&format!("/pulls/{number}"));
-                match github.get("read another pull request", &url).await {
-                    Err(error) if error.kind == ApiErrorKind::NotFound => return Ok(None),
-                    read => read?,
-                }
+                ApiError::found(github.http.get("read another pull request", &url).await)?
             }
         };
-        Ok(Some(PullState {
+        Ok(pull.map(|pull| PullState {
             lifecycle: pull.lifecycle(),
             head: pull.head.sha,
             target: pull.base.branch,
@@ -172,20 +157,18 @@ impl GateApi for Checks {
         }
         // By a commit or a branch GitHub does not find those from forks, or from another branch.
         let url = github.repository("/pulls?state=open");
-        let open: Vec<Pull> = github.list("list the open pull requests", &url).await?;
+        let open: Vec<Pull> = github.http.list("list the open pull requests", &url).await?;
         let at_head = open.into_iter().filter(|pull| pull.head.sha == head);
         Ok(at_head.map(|pull| pull.number).collect())
     }
 
     async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError> {
         let name: String = url::form_urlencoded::byte_serialize(self.settings.name.as_bytes()).collect();
-        let url = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");
-        let listed: Listed = self
-            .github
-            .get("look for its check", &self.github.repository(&url))
-            .await
-            .map_err(without_checks)?;
-        let runs = listed.check_runs.into_iter().map(|run| GateRun {
+        let runs = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");
+        let url = self.github.repository(&runs);
+        let listed = self.github.http.get("look for its check", &url).await;
+        let Listed { check_runs } = listed.map_err(without_checks)?;
+        let runs = check_runs.into_iter().map(|run| GateRun {
             id: run.id,
             passed: run.passes(),
             reference: run.external_id.unwrap_or_default(),
@@ -197,21 +180,16 @@ impl GateApi for Checks {
     async fn create_run(&self, head: &str, state: GateState<'_>) -> Result<u64, ApiError> {
         let mut body = self.fields(state);
         body["head_sha"] = json!(head);
-        let url = self.github.repository("/check-runs");
-        let http = &self.github.http;
-        let run: Run = http
-            .write("begin its check", Method::POST, &url, &body, Repeat::Never)
-            .await
-            .map_err(without_checks)?;
+        let (http, url) = (&self.github.http, self.github.repository("/check-runs"));
+        let begun = http.write("begin its check", Method::POST, &url, &body, Repeat::Never);
+        let run: Run = begun.await.map_err(without_checks)?;
         Ok(run.id)
     }
 
     async fn begin_again(&self, run: u64, reference: &str) -> Result<bool, ApiError> {
         let body = self.fields(GateState { reference, end: None });
-        let (url, http) = (self.run(run), &self.github.http);
-        let shown: Run = http
-            .write("begin its check again", Method::PATCH, &url, &body, Repeat::Safe)
-            .await?;
+        let (http, what, url) = (&self.github.http, "begin its check again", self.run(run));
+        let shown: Run = http.write(what, Method::PATCH, &url, &body, Repeat::Safe).await?;
         Ok(shown.is_at_work())
     }
 
@@ -219,11 +197,8 @@ impl GateApi for Checks {
         // Annotations are added by each request; what is completed first cannot be missed.
         let mut body = self.fields(state);
         self.patch(run, &body).await?;
-        let pages = state
-            .end
-            .iter()
-            .flat_map(|end| end.annotations.chunks(MAX_ANNOTATIONS).skip(1));
-        for page in pages {
+        let annotations = state.end.map(|end| end.annotations.as_slice()).unwrap_or_default();
+        for page in annotations.chunks(MAX_ANNOTATIONS).skip(1) {
             body["output"]["annotations"] = page.iter().map(annotation).collect();
             self.patch(run, &json!({ "output": body["output"] })).await?;
         }
@@ -232,13 +207,11 @@ impl GateApi for Checks {
 
     async fn status(&self, head: &str) -> Result<String, ApiError> {
         let url = self.github.repository(&format!("/commits/{head}/status?per_page=100"));
-        let found: Value = self.github.get("look for its status", &url).await?;
+        let found: Value = self.github.http.get("look for its status", &url).await?;
         let mut own = found["statuses"].as_array().into_iter().flatten();
         let own = own.find(|status| status["context"] == self.settings.name.as_str());
-        Ok(own
-            .and_then(|own| own["description"].as_str())
-            .unwrap_or_default()
-            .to_owned())
+        let text = own.and_then(|own| own["description"].as_str());
+        Ok(text.unwrap_or_default().to_owned())
     }
 
     async fn set_status(&self, head: &str, conclusion: Option<Conclusion>, text: &str) -> Result<(), ApiError> {

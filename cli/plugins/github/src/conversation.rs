@@ -1,7 +1,4 @@
 //! Everything that is written on the pull request, read in one query: comments, texts of reviews, and threads.
-//!
-//! Where the GraphQL API does not answer (its own limit is used up in busy repositories), REST has the same notes without what
-//! became of the threads: they are left as they are then.
 
 use conclave_engine::publish::{Edited, Note, Thread};
 use conclave_forge::{ApiError, ApiErrorKind};
@@ -11,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::{
     GitHub,
-    graphql::may_ask_rest,
     memory::{Cursors, FirstComment, KnownThread, Memory},
     wire::{ACTOR, Actor, NoteKind, order, text},
 };
@@ -48,32 +44,19 @@ struct PageInfo {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Post {
+pub(crate) struct Post {
     full_database_id: Option<String>,
-    author: Option<Actor>,
-    body: String,
+    pub(crate) author: Option<Actor>,
+    pub(crate) body: String,
     created_at: Option<String>,
     submitted_at: Option<String>,
     last_edited_at: Option<String>,
     editor: Option<Actor>,
-    #[serde(default)]
-    is_minimized: bool,
     /// Of a review.
-    state: Option<String>,
-    /// Of a comment in a thread.
-    id: Option<String>,
-    #[serde(default)]
-    viewer_can_minimize: bool,
-}
-
-impl Post {
-    fn as_first(&self) -> FirstComment {
-        FirstComment {
-            node: self.id.clone().unwrap_or_default(),
-            is_minimized: self.is_minimized,
-            may_minimize: self.viewer_can_minimize,
-        }
-    }
+    pub(crate) state: Option<String>,
+    /// Of a comment in a thread; of another one, only whether it is minimized.
+    #[serde(flatten)]
+    first: FirstComment,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,17 +79,17 @@ fn fields(more: &str) -> String {
     )
 }
 
-fn thread_fields(comments: &str) -> String {
+fn thread_fields() -> String {
     let posts = fields("id createdAt isMinimized viewerCanMinimize");
     format!(
         "id isResolved resolvedBy {{ __typename login databaseId }} subjectType viewerCanResolve viewerCanUnresolve \
-         comments({comments}) {{ {posts} }}"
+         comments(first: 100) {{ {posts} }}"
     )
 }
 
 fn query() -> String {
     let (comments, reviews) = (fields("createdAt isMinimized"), fields("submittedAt state"));
-    let threads = thread_fields("first: 100");
+    let threads = thread_fields();
     format!(
         "query($owner: String!, $name: String!, $number: Int!, $size: Int!, $comments: String, $reviews: String, $threads: String) {{ \
            repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{ \
@@ -119,17 +102,7 @@ fn query() -> String {
 
 impl GitHub {
     /// Reads everything from a page on, and returns the number of the last page.
-    pub(crate) async fn read_threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
-        match self.read_pages(bot, from_page).await {
-            Err(error) if may_ask_rest(&error) => {
-                tracing::warn!(%error, "threads are read without their state");
-                Ok((self.read_without_graphql(bot).await?, 1))
-            }
-            read => read,
-        }
-    }
-
-    async fn read_pages(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
+    pub(crate) async fn read_pages(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
         let from = usize::try_from(from_page.max(1) - 1).unwrap_or(usize::MAX);
         let mut memory = self.memory.lock().await;
         // A page that was never reached is read from the beginning.
@@ -137,22 +110,15 @@ impl GitHub {
         memory.cursors.truncate(index);
         let mut found = Vec::new();
         loop {
-            let at = index
-                .checked_sub(1)
-                .map(|at| memory.cursors[at].clone())
-                .unwrap_or_default();
+            let at = index.checked_sub(1).and_then(|at| memory.cursors.get(at));
+            let at = at.cloned().unwrap_or_default();
             let mut variables = self.place();
             variables["size"] = json!(self.page_size);
-            for (name, cursor) in [
-                ("comments", &at.comments),
-                ("reviews", &at.reviews),
-                ("threads", &at.threads),
-            ] {
-                variables[name] = json!(cursor);
-            }
-            let page: Page = self
-                .query(WHAT, &query(), &variables, "/repository/pullRequest")
-                .await?;
+            variables["comments"] = json!(at.comments);
+            variables["reviews"] = json!(at.reviews);
+            variables["threads"] = json!(at.threads);
+            let pointer = "/repository/pullRequest";
+            let page: Page = self.query(WHAT, &query(), &variables, pointer).await?;
             let mut has_more = false;
             let mut behind = |info: &PageInfo, before: &Option<String>| {
                 has_more |= info.has_next_page;
@@ -166,11 +132,8 @@ impl GitHub {
                     None => at.reviews.clone(),
                 },
             };
-            found.extend(
-                page.comments
-                    .rows()
-                    .filter_map(|post| single(post, NoteKind::Issue, bot)),
-            );
+            let comments = page.comments.rows();
+            found.extend(comments.filter_map(|post| single(post, NoteKind::Issue, bot)));
             let reviews = page.reviews.into_iter().flat_map(Connection::rows);
             found.extend(reviews.filter_map(|post| single(post, NoteKind::Review, bot)));
             for row in page.review_threads.rows() {
@@ -188,21 +151,19 @@ impl GitHub {
     /// Reads one thread by the number of its first comment.
     pub(crate) async fn read_thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
         let known = self.known_thread(id).await?;
-        let threads = thread_fields("first: 100");
+        let threads = thread_fields();
         let query = format!("query($id: ID!) {{ node(id: $id) {{ ... on PullRequestReviewThread {{ {threads} }} }} }}");
-        let row: ThreadRow = self
-            .query("read a thread", &query, &json!({ "id": known.node }), "/node")
-            .await?;
+        let variables = json!({ "id": known.node });
+        let row: ThreadRow = self.query("read a thread", &query, &variables, "/node").await?;
         let mut memory = self.memory.lock().await;
         self.thread_of(row, bot, &mut memory).await?.ok_or_else(|| gone(id))
     }
 
     /// The thread as GraphQL knows it.
     pub(crate) async fn known_thread(&self, id: &str) -> Result<KnownThread, ApiError> {
-        let top: Option<u64> = id.parse().ok();
         let memory = self.memory.lock().await;
-        let known = top.and_then(|top| memory.threads.get(&top)).cloned();
-        known.ok_or_else(|| gone(id))
+        let known = id.parse::<u64>().ok().and_then(|top| memory.threads.get(&top));
+        known.cloned().ok_or_else(|| gone(id))
     }
 
     async fn thread_of(&self, row: ThreadRow, bot: u64, memory: &mut Memory) -> Result<Option<Thread>, ApiError> {
@@ -212,7 +173,8 @@ impl GitHub {
         };
         let mut notes: Vec<Note> = Vec::new();
         let mut comments = row.comments;
-        let first = { comments.nodes.iter().flatten().flatten() }.next().map(Post::as_first);
+        let first = comments.nodes.iter().flatten().flatten().next();
+        let first = first.map(|post| post.first.clone());
         loop {
             let has_more = comments.page_info.has_next_page;
             let cursor = comments.page_info.end_cursor.take().filter(|_| has_more);
@@ -266,8 +228,7 @@ fn single(post: Post, kind: NoteKind, bot: u64) -> Option<Thread> {
     if post.state.as_deref() == Some("PENDING") || post.body.trim().is_empty() {
         return None;
     }
-    let note = note(post, kind, bot)?;
-    Some(alone(note))
+    note(post, kind, bot).map(alone)
 }
 
 /// A note that is in no thread.
@@ -281,12 +242,9 @@ pub(crate) fn alone(note: Note) -> Thread {
 
 fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
     let id: u64 = post.full_database_id?.parse().ok()?;
-    let (author, editor) = (
-        post.author.and_then(Actor::account),
-        post.editor.and_then(Actor::account),
-    );
-    let number = |account: &Option<conclave_engine::publish::Account>| account.as_ref().map(|account| account.id);
-    let (by, edited_by) = (number(&author), number(&editor));
+    let author = post.author.and_then(Actor::account);
+    let by = author.as_ref().map(|account| account.id);
+    let edited_by = post.editor.and_then(Actor::account).map(|account| account.id);
     let written = post.created_at.or(post.submitted_at);
     Some(Note {
         id: kind.number(id),
@@ -298,7 +256,7 @@ fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
             Some(_) => Edited::ByAnother,
         },
         // What people have hidden does not count in the conversation; our own is found again all the same.
-        internal: post.is_minimized && by != Some(bot),
+        internal: post.first.is_minimized && by != Some(bot),
         author,
         text: text(Some(post.body)),
         by_forge: false,

@@ -29,43 +29,25 @@ const ACCEPTED: &str = "x-accepted-github-permissions";
 /// An error status; `what` completes "asked to".
 pub(crate) fn refusal(what: &str, status: StatusCode, headers: &HeaderMap, body: &str) -> ApiError {
     let (status, words) = (status.as_u16(), message(body));
-    let (kind, text) = match status {
-        _ if is_limit(status, headers, &words) => {
-            return ApiError::status(ApiErrorKind::RateLimited, GITHUB, what, status, words);
+    let kind = match status {
+        _ if is_limit(status, headers, &words) => ApiErrorKind::RateLimited,
+        401 => {
+            let advice =
+                "Set GITHUB_TOKEN to a token that is valid: the job's own ends with the job, an App's after an hour";
+            return WORDS.refused_token(what, words, advice);
         }
-        401 => (
-            ApiErrorKind::Unauthorized,
-            format!(
-                "GitHub refused the token ({what}: 401 {words}). Set GITHUB_TOKEN to a token that is valid: the job's own ends with \
-                 the job, an App's after an hour. `conclave doctor` says more"
-            ),
-        ),
-        403 if words.contains("locked") => (
-            ApiErrorKind::Conflict,
-            format!(
+        403 if words.contains("locked") => {
+            let text = format!(
                 "the conversation of the pull request is locked ({what}: 403 {words}). Unlock it, and run the job again"
-            ),
-        ),
-        403 => (ApiErrorKind::Forbidden, forbidden(what, &words, headers)),
-        404 => (
-            ApiErrorKind::NotFound,
-            format!(
-                "GitHub does not find it ({what}: 404 {words}). A private repository that the token cannot see looks the same; \
-                 `conclave doctor` says what it sees"
-            ),
-        ),
-        status => return ApiError::status(kind(status), GITHUB, what, status, words),
+            );
+            return ApiError::new(ApiErrorKind::Conflict, text).with_words(words);
+        }
+        403 => return ApiError::new(ApiErrorKind::Forbidden, forbidden(what, &words, headers)).with_words(words),
+        404 => return WORDS.not_found(what, words),
+        405 => ApiErrorKind::Conflict,
+        _ => ApiErrorKind::of_status(status),
     };
-    ApiError::new(kind, text).with_words(words)
-}
-
-fn kind(status: u16) -> ApiErrorKind {
-    match status {
-        400 | 413 | 422 => ApiErrorKind::Refused,
-        405 | 409 => ApiErrorKind::Conflict,
-        500.. => ApiErrorKind::Failed(status),
-        _ => ApiErrorKind::Other,
-    }
+    ApiError::status(kind, GITHUB, what, status, words)
 }
 
 /// Returns whether these are the words for a person's token: an App's is an `integration`.
@@ -77,13 +59,9 @@ pub(crate) fn is_of_person(words: &str) -> bool {
 fn forbidden(what: &str, words: &str, headers: &HeaderMap) -> String {
     let accepted = headers.get(ACCEPTED).and_then(|value| value.to_str().ok());
     // Several may do: a pull request is an issue, too.
-    let mut needed: Vec<&str> = accepted
-        .into_iter()
-        .flat_map(|accepted| accepted.split([';', ',']))
-        .map(str::trim)
-        .collect();
-    needed.sort_by_key(|needed| !needed.starts_with("pull_requests="));
-    let needed = needed.first().and_then(|needed| needed.split_once('='));
+    let needed = accepted.unwrap_or_default().split([';', ',']).map(str::trim);
+    let needed = needed.min_by_key(|needed| !needed.starts_with("pull_requests="));
+    let needed = needed.and_then(|needed| needed.split_once('='));
     let is_for_apps =
         words.contains("via a GitHub App") || is_of_person(words) && needed.is_some_and(|(name, _)| name == "checks");
     let advice = match needed {
@@ -103,15 +81,9 @@ fn forbidden(what: &str, words: &str, headers: &HeaderMap) -> String {
 
 /// Returns whether requests came too fast: GitHub says so in several ways, one of which looks like a refusal of the content.
 fn is_limit(status: u16, headers: &HeaderMap, words: &str) -> bool {
-    let is_used_up = || headers.get("x-ratelimit-remaining").is_some_and(|value| value == "0");
     match status {
         429 => true,
-        403 => {
-            headers.contains_key("retry-after")
-                || is_used_up()
-                || words.contains("secondary rate limit")
-                || words.contains("abuse detection")
-        }
+        403 => says_when(headers) || words.contains("secondary rate limit") || words.contains("abuse detection"),
         422 => words.contains("\"code\":\"abuse\"") || words.contains("was submitted too quickly"),
         _ => false,
     }
@@ -122,9 +94,12 @@ pub(crate) fn wait(error: &ApiError, headers: &HeaderMap) -> Option<Duration> {
     if error.kind != ApiErrorKind::RateLimited {
         return None;
     }
-    let says_when =
-        headers.contains_key("retry-after") || headers.get("x-ratelimit-remaining").is_some_and(|value| value == "0");
-    Some(says_when.then(|| asked_wait(headers)).flatten().unwrap_or(UNSAID_WAIT))
+    let asked = says_when(headers).then(|| asked_wait(headers)).flatten();
+    Some(asked.unwrap_or(UNSAID_WAIT))
+}
+
+fn says_when(headers: &HeaderMap) -> bool {
+    headers.contains_key("retry-after") || headers.get("x-ratelimit-remaining").is_some_and(|value| value == "0")
 }
 
 /// GitHub's words: the message, and the errors, which are texts or objects.
@@ -173,14 +148,11 @@ pub(crate) fn hidden_limit(what: &str, headers: &HeaderMap, body: &str) -> Optio
         return None;
     }
     let answer: Value = serde_json::from_str(body).ok()?;
-    let mut errors = answer["errors"]
-        .as_array()?
-        .iter()
-        .map(|error| graphql_refusal(what, error));
+    let errors = answer["errors"].as_array()?.iter();
+    let mut errors = errors.map(|error| graphql_refusal(what, error));
     let limit = errors.find(|error| error.kind == ApiErrorKind::RateLimited)?;
-    wait(&limit, headers)
-        .is_none_or(|wait| wait <= MAX_WAIT)
-        .then_some(limit)
+    let is_short = wait(&limit, headers).is_none_or(|wait| wait <= MAX_WAIT);
+    is_short.then_some(limit)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{GitHub, GitHubSettings, error::is_of_person, github::encoded};
@@ -55,37 +54,17 @@ pub enum Right {
     Unfound,
 }
 
-#[derive(Debug, Deserialize)]
-struct Viewer {
-    login: String,
-}
-
 /// Asks GitHub about a token, and about code scanning where `uploads` says that findings go there; nothing is repeated and nothing is
 /// written. An error means that the token is not accepted, or that GitHub cannot be reached.
 pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) -> Result<Examination, ApiError> {
     let github = GitHub::new(settings, ClientTimeouts::once(limit))?;
-    let viewer: Viewer = github
-        .query(
-            "say whose token it is",
-            "query { viewer { login } }",
-            &json!({}),
-            "/viewer",
-        )
-        .await?;
+    let (what, viewer) = ("say whose token it is", "query { viewer { login } }");
+    let account = github.query(what, viewer, &json!({}), "/viewer/login").await?;
     let pull = github.read_pull().await;
     let required_checks = match &pull {
         Ok(pull) => github.required_checks(&pull.base.branch).await,
         Err(_) => None,
     };
-    // What is not there cannot be written to: that says nothing of the right.
-    let missing = pull.as_ref().err().filter(|error| error.kind == ApiErrorKind::NotFound);
-    let missing = missing.map(|error| {
-        ApiError::new(
-            error.kind.clone(),
-            format!("there is no pull request {} to try it on", github.number),
-        )
-    });
-    let pull_request = pull.map(|pull| pull.word());
     let review = json!({ "commit_id": NO_COMMIT, "event": "COMMENT", "body": "conclave doctor" });
     let check = json!({ "name": "conclave", "head_sha": NO_COMMIT });
     let status = json!({ "state": "pending", "context": "conclave" });
@@ -93,9 +72,13 @@ pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) 
     // An empty text cannot be a log.
     let no_log = json!({ "commit_sha": NO_COMMIT, "ref": "refs/pull/0/head", "sarif": "" });
     let rights = Rights {
-        pull_requests: match missing {
-            Some(missing) => Err(missing),
-            None => github.may_write(&github.pull("/reviews"), &review).await,
+        pull_requests: match &pull {
+            // What is not there cannot be written to: that says nothing of the right.
+            Err(error) if error.kind == ApiErrorKind::NotFound => {
+                let text = format!("there is no pull request {} to try it on", github.number);
+                Err(ApiError::new(ApiErrorKind::NotFound, text))
+            }
+            _ => github.may_write(&github.pull("/reviews"), &review).await,
         },
         checks: github.may_write(&github.repository("/check-runs"), &check).await,
         statuses: github.may_write(&github.repository(&statuses), &status).await,
@@ -107,14 +90,13 @@ pub async fn examine(settings: &GitHubSettings, uploads: bool, limit: Duration) 
         },
     };
     let url = github.repository("/actions/permissions/workflow");
-    let permissions: Result<Value, _> = github.get("read the settings of workflows", &url).await;
+    let permissions: Result<Value, _> = github.http.get("read the settings of workflows", &url).await;
+    let permissions = permissions.unwrap_or_default();
     Ok(Examination {
-        account: viewer.login,
-        pull_request,
+        account,
+        pull_request: pull.map(|pull| pull.lifecycle().word().to_owned()),
         rights,
-        workflows_may_approve: permissions
-            .ok()
-            .and_then(|permissions| permissions["can_approve_pull_request_reviews"].as_bool()),
+        workflows_may_approve: permissions["can_approve_pull_request_reviews"].as_bool(),
         required_checks,
     })
 }
@@ -123,7 +105,7 @@ impl GitHub {
     /// The checks that the rulesets of a branch require. Older protections are shown to administrators only.
     async fn required_checks(&self, branch: &str) -> Option<Vec<String>> {
         let url = self.repository(&format!("/rules/branches/{}?per_page=100", encoded(branch)));
-        let rules: Vec<Value> = self.list("read the rules of the branch", &url).await.ok()?;
+        let rules: Vec<Value> = self.http.list("read the rules of the branch", &url).await.ok()?;
         let checks = rules
             .iter()
             .filter_map(|rule| rule["parameters"]["required_status_checks"].as_array());

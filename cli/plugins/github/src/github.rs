@@ -1,26 +1,27 @@
 //! GitHub's API for one pull request: its addresses and its authentication.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use conclave_forge::{
-    ApiError, ApiErrorKind, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, client_builder,
+    ApiError, ApiErrorKind, ClientTimeouts, Committers, HttpClient, HttpDialect, Publisher, Repeat, client_builder,
+    token_header,
 };
 use conclave_resilience::retry::RetryPolicy;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
-    ClientBuilder, Method,
+    Method,
     header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::Instant;
 
 use crate::{
     ExpectedHead, GitHubSettings,
-    error::{GITHUB, MAX_WAIT, WORDS, hidden_limit, refusal, wait},
-    memory::{Authors, Memory},
+    error::{MAX_WAIT, WORDS, hidden_limit, refusal, wait},
+    memory::Memory,
+    wire::Review,
 };
 
 /// The version of the REST API that is spoken.
@@ -35,7 +36,7 @@ pub struct GitHub {
     pub(crate) http: HttpClient,
     /// The addresses of both APIs, without a slash at their ends.
     api_url: String,
-    graphql_url: String,
+    pub(crate) graphql_url: String,
     pub(crate) owner: String,
     pub(crate) name: String,
     pub(crate) number: u64,
@@ -48,7 +49,8 @@ pub struct GitHub {
     /// The commit that is reviewed.
     pub(crate) reviewed: Mutex<Option<String>>,
     pub(crate) memory: Mutex<Memory>,
-    pub(crate) authors: Mutex<Option<Authors>>,
+    /// The accounts behind the commits.
+    pub(crate) committers: Committers<u64>,
     /// Rows of a page.
     pub(crate) page_size: u32,
 }
@@ -56,25 +58,14 @@ pub struct GitHub {
 impl GitHub {
     /// The API with these time limits; nothing is asked yet.
     pub fn new(settings: &GitHubSettings, timeouts: ClientTimeouts) -> Result<Self, ApiError> {
-        let unusable = || {
-            let text =
-                "GITHUB_TOKEN holds characters that no token has, such as a line break or a letter with an accent";
-            ApiError::new(ApiErrorKind::UnusableToken, text)
-        };
         let token = format!("Bearer {}", settings.token.expose_secret());
-        let mut token = HeaderValue::from_str(&token).map_err(|_| unusable())?;
-        token.set_sensitive(true);
-        let (owner, name) = settings.repository.split_once('/').ok_or_else(|| {
-            let text = format!(
-                "`{}` is not a repository: it looks like OWNER/NAME",
-                settings.repository
-            );
+        let token = token_header("GITHUB_TOKEN", &token)?;
+        let repository = &settings.repository;
+        let (owner, name) = repository.split_once('/').ok_or_else(|| {
+            let text = format!("`{repository}` is not a repository: it looks like OWNER/NAME");
             ApiError::new(ApiErrorKind::Settings, text)
         })?;
-        let host = settings.api_url.host_str().unwrap_or_default();
-        let http = builder(&settings.ca_files)?
-            .build()
-            .map_err(|error| ApiError::unreachable(GITHUB, host, "prepare the client", error))?;
+        let builder = client_builder(&settings.ca_files, "--ca-file")?;
         let version = HeaderName::from_static("x-github-api-version");
         let dialect = HttpDialect {
             words: WORDS,
@@ -89,7 +80,7 @@ impl GitHub {
         };
         let text = |url: &url::Url| url.as_str().trim_end_matches('/').to_owned();
         Ok(Self {
-            http: HttpClient::new(http, dialect, timeouts),
+            http: HttpClient::new(builder, &settings.api_url, dialect, timeouts)?,
             api_url: text(&settings.api_url),
             graphql_url: text(&settings.graphql_url),
             owner: owner.to_owned(),
@@ -101,7 +92,7 @@ impl GitHub {
             repository_id: OnceCell::new(),
             reviewed: Mutex::default(),
             memory: Mutex::default(),
-            authors: Mutex::default(),
+            committers: Committers::default(),
             page_size: 100,
         })
     }
@@ -153,40 +144,20 @@ impl GitHub {
         self.repository(&format!("/issues/{}{below}", self.number))
     }
 
-    /// Reads one object.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<T, ApiError> {
-        self.http.get(what, url).await
-    }
-
-    /// Reads all pages of a list.
-    pub(crate) async fn list<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<Vec<T>, ApiError> {
-        Ok(self.http.list_from(what, url, 1).await?.0)
+    /// Reads all reviews, oldest first; pending ones are shown to their author only.
+    pub(crate) async fn reviews(&self) -> Result<Vec<Review>, ApiError> {
+        self.http.list("read its reviews", &self.pull("/reviews")).await
     }
 
     /// Creates something, which must not happen twice.
     pub(crate) async fn create(&self, what: &str, url: &str, body: &Value) -> Result<Value, ApiError> {
         self.http.write(what, Method::POST, url, body, Repeat::Never).await
     }
-
-    /// Sends a query or a mutation to the GraphQL API.
-    pub(crate) async fn send_graphql(&self, what: &str, body: &Value, writes: bool) -> Result<Value, ApiError> {
-        if writes {
-            let (method, url) = (Method::POST, &self.graphql_url);
-            self.http.write(what, method, url, body, Repeat::Safe).await
-        } else {
-            self.http.query(what, &self.graphql_url, body).await
-        }
-    }
 }
 
 /// A part of a path.
 pub(crate) fn encoded(part: &str) -> impl std::fmt::Display {
     utf8_percent_encode(part, NAME)
-}
-
-/// A client's settings that hold for every request to GitHub.
-pub(crate) fn builder(ca_files: &[PathBuf]) -> Result<ClientBuilder, ApiError> {
-    client_builder(ca_files, "--ca-file")
 }
 
 #[cfg(test)]

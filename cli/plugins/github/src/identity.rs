@@ -2,15 +2,8 @@
 
 use conclave_engine::publish::Signer;
 use conclave_forge::{ApiError, ApiErrorKind};
-use serde::Deserialize;
 
 use crate::{GitHub, wire::User};
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Viewer {
-    database_id: u64,
-}
 
 impl GitHub {
     /// The number of our account. The GraphQL API says it of every token, the other one of people's only.
@@ -18,14 +11,13 @@ impl GitHub {
         const WHAT: &str = "say whose token it is";
         let read = async || {
             let viewer = "query { viewer { databaseId } }";
-            let viewer: Result<Viewer, _> = self.query(WHAT, viewer, &self.place(), "/viewer").await;
-            match viewer {
-                Ok(viewer) => Ok(viewer.database_id),
-                Err(error) if error.kind == ApiErrorKind::Unauthorized => Err(error),
-                Err(error) => {
-                    let user: Result<User, _> = self.get(WHAT, &self.url("user")).await;
+            let id: Result<u64, _> = self.query(WHAT, viewer, &self.place(), "/viewer/databaseId").await;
+            match id {
+                Err(error) if error.kind != ApiErrorKind::Unauthorized => {
+                    let user: Result<User, _> = self.http.get(WHAT, &self.url("user")).await;
                     user.map(|user| user.id).map_err(|_| error)
                 }
+                id => id,
             }
         };
         self.account.get_or_try_init(read).await.copied()

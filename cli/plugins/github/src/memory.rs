@@ -1,6 +1,8 @@
 //! Answers of GitHub that are needed again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use serde::Deserialize;
 
 /// Memory of reading the pull request.
 #[derive(Debug, Default)]
@@ -22,12 +24,15 @@ pub(crate) struct KnownThread {
 }
 
 /// The first comment of a thread as GraphQL knows it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct FirstComment {
     /// Its id in GraphQL.
+    #[serde(rename = "id")]
     pub(crate) node: String,
     pub(crate) is_minimized: bool,
     /// The right of our token to minimize it, or to show it again.
+    #[serde(rename = "viewerCanMinimize")]
     pub(crate) may_minimize: bool,
 }
 
@@ -37,12 +42,4 @@ pub(crate) struct Cursors {
     pub(crate) comments: Option<String>,
     pub(crate) reviews: Option<String>,
     pub(crate) threads: Option<String>,
-}
-
-/// The accounts that have a part in the change.
-#[derive(Debug)]
-pub(crate) enum Authors {
-    Known(HashSet<u64>),
-    /// GitHub did not say, or not all of them: any account may be a committer.
-    Unknown,
 }

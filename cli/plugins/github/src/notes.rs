@@ -1,7 +1,7 @@
 //! Writing on the pull request: threads beside the code, answers, and the summary.
 
 use async_trait::async_trait;
-use conclave_engine::publish::{Place, Shown, Thread, ThreadDraft};
+use conclave_engine::publish::{Place, Thread, ThreadDraft};
 use conclave_forge::{ApiError, ApiErrorKind, NotesApi, Opened, Version, code_link, one_by_one};
 use reqwest::Method;
 use serde::Deserialize;
@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 
 use crate::{
     GitHub,
+    graphql::may_ask_rest,
     position::{self, ListedFile},
     wire::NoteKind,
 };
 
 /// Comments of one review. Nothing says how many it takes; twenty is what a review has unless its settings ask for more.
 const MAX_COMMENTS: usize = 30;
+
+const TWIN: &str = "delete a comment that another job has posted too";
 
 #[derive(Debug, Deserialize)]
 struct Created {
@@ -29,7 +32,13 @@ type Placed<'d> = (ThreadDraft<'d>, Place);
 #[async_trait]
 impl NotesApi for GitHub {
     async fn threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
-        self.read_threads(bot, from_page).await
+        match self.read_pages(bot, from_page).await {
+            Err(error) if may_ask_rest(&error) => {
+                tracing::warn!(%error, "threads are read without their state");
+                Ok((self.read_without_graphql(bot).await?, 1))
+            }
+            read => read,
+        }
     }
 
     fn link(&self, url: &str, note: u64) -> String {
@@ -37,13 +46,8 @@ impl NotesApi for GitHub {
         format!("{url}{}{id}", kind.anchor())
     }
 
-    fn code_link(&self, url: &str, head: &str, file: &str, (first, last): (u32, u32)) -> Option<String> {
-        let anchor = if first == last {
-            format!("L{first}")
-        } else {
-            format!("L{first}-L{last}")
-        };
-        code_link(url, "/pull/", "blob", head, file, &anchor)
+    fn code_link(&self, url: &str, head: &str, file: &str, lines: (u32, u32)) -> Option<String> {
+        code_link(url, "/pull/", "blob", head, file, lines, "-L")
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
@@ -51,17 +55,13 @@ impl NotesApi for GitHub {
     }
 
     async fn open_thread(&self, version: &Version, draft: &ThreadDraft<'_>, place: Place) -> Result<u64, ApiError> {
-        let Some(mut body) = position::of(draft.file, place) else {
-            return Err(ApiError::new(
-                ApiErrorKind::Refused,
-                "the line is in no hunk of the diff",
-            ));
+        let Some(mut body) = comment(draft, place) else {
+            let text = "the line is in no hunk of the diff";
+            return Err(ApiError::new(ApiErrorKind::Refused, text));
         };
-        body["body"] = json!(draft.body(place));
         body["commit_id"] = json!(version.head);
-        let comment = self.create("post a finding", &self.pull("/comments"), &body).await?;
-        let id = comment["id"].as_u64().unwrap_or_default();
-        Ok(NoteKind::Line.number(id))
+        let posted = self.create("post a finding", &self.pull("/comments"), &body).await?;
+        Ok(NoteKind::Line.number(posted["id"].as_u64().unwrap_or_default()))
     }
 
     async fn open_threads<'d>(
@@ -88,10 +88,7 @@ impl NotesApi for GitHub {
                     tracing::debug!(%error, "GitHub refuses the review as a whole");
                     opened.extend(self.isolate(version, batch, &mut others).await?);
                 }
-                Err(error) if error.may_have_happened() => {
-                    let unknown = |(draft, _)| (draft, Opened::Unknown(error.clone()));
-                    opened.extend(batch.into_iter().map(unknown));
-                }
+                Err(error) if error.may_have_happened() => opened.extend(unknown(batch, &error)),
                 Err(error) => return Err(error),
             }
         }
@@ -101,9 +98,8 @@ impl NotesApi for GitHub {
 
     async fn reply(&self, thread: &str, body: &str) -> Result<(), ApiError> {
         let url = self.pull(&format!("/comments/{thread}/replies"));
-        self.create("answer in a thread", &url, &json!({ "body": body }))
-            .await
-            .map(drop)
+        let body = json!({ "body": body });
+        self.create("answer in a thread", &url, &body).await.map(drop)
     }
 
     async fn set_resolved(&self, thread: &str, resolved: bool) -> Result<(), ApiError> {
@@ -126,15 +122,9 @@ impl NotesApi for GitHub {
     }
 
     async fn edit_thread_note(&self, note: u64, body: &str) -> Result<(), ApiError> {
-        let url = self.repository(&format!("/pulls/comments/{}", NoteKind::of(note).1));
-        self.http
-            .put(
-                "edit a comment of its own",
-                Method::PATCH,
-                &url,
-                &json!({ "body": body }),
-            )
-            .await
+        let (url, body) = (self.comment("pulls", NoteKind::of(note).1), json!({ "body": body }));
+        let what = "edit a comment of its own";
+        self.http.put(what, Method::PATCH, &url, &body).await
     }
 
     async fn set_minimized(&self, thread: &str, minimized: bool) -> Result<bool, ApiError> {
@@ -158,45 +148,37 @@ impl NotesApi for GitHub {
     }
 
     async fn delete_thread_note(&self, note: u64) -> Result<(), ApiError> {
-        let url = self.repository(&format!("/pulls/comments/{}", NoteKind::of(note).1));
         self.http
-            .delete("delete a comment that another job has posted too", &url)
+            .delete(TWIN, &self.comment("pulls", NoteKind::of(note).1))
             .await
     }
 
     async fn post_note(&self, what: &'static str, body: &str) -> Result<Option<u64>, ApiError> {
-        let note = self
-            .create(what, &self.issue("/comments"), &json!({ "body": body }))
-            .await?;
+        let body = json!({ "body": body });
+        let note = self.create(what, &self.issue("/comments"), &body).await?;
         Ok(note["id"].as_u64())
     }
 
     async fn edit_summary(&self, note: u64, body: &str) -> Result<(), ApiError> {
-        let url = self.repository(&format!("/issues/comments/{note}"));
-        self.http
-            .put("edit its review", Method::PATCH, &url, &json!({ "body": body }))
-            .await
+        let (url, body) = (self.comment("issues", note), json!({ "body": body }));
+        self.http.put("edit its review", Method::PATCH, &url, &body).await
     }
 
     async fn delete_summary(&self, note: u64) -> Result<(), ApiError> {
-        let url = self.repository(&format!("/issues/comments/{note}"));
-        self.http
-            .delete("delete a comment that another job has posted too", &url)
-            .await
+        self.http.delete(TWIN, &self.comment("issues", note)).await
     }
 }
 
 impl GitHub {
+    /// The address of a comment beside the code (of `pulls`), or on the pull request as a whole (of `issues`).
+    fn comment(&self, of: &str, id: u64) -> String {
+        self.repository(&format!("/{of}/comments/{id}"))
+    }
+
     /// Posts a review with these comments, all or none. Returns the numbers of its comments, with their texts.
     async fn post_review(&self, version: &Version, batch: &[Placed<'_>]) -> Result<Vec<Created>, ApiError> {
-        let comments: Vec<Value> = batch
-            .iter()
-            .filter_map(|(draft, place)| {
-                let mut comment = position::of(draft.file, *place)?;
-                comment["body"] = json!(draft.body(*place));
-                Some(comment)
-            })
-            .collect();
+        let comments = batch.iter().filter_map(|(draft, place)| comment(draft, *place));
+        let comments: Vec<Value> = comments.collect();
         let body = json!({ "commit_id": version.head, "event": "COMMENT", "comments": comments });
         let post = async || self.create("post findings", &self.pull("/reviews"), &body).await;
         let review = match post().await {
@@ -205,18 +187,12 @@ impl GitHub {
         };
         // The answer does not have them.
         let url = self.pull(&format!("/reviews/{}/comments", review["id"]));
-        Ok(self.list("read what was posted", &url).await.unwrap_or_default())
+        Ok(self.http.list("read what was posted", &url).await.unwrap_or_default())
     }
 
     /// Deletes a review of ours that was never submitted: only we see it, and it blocks every other. Returns whether there was one.
     async fn delete_pending(&self) -> Result<bool, ApiError> {
-        #[derive(Deserialize)]
-        struct Review {
-            id: u64,
-            state: String,
-        }
-        let reviews: Vec<Review> = self.list("read its reviews", &self.pull("/reviews")).await?;
-        // Pending ones are shown to their author only.
+        let reviews = self.reviews().await?;
         let Some(pending) = reviews.iter().find(|review| review.state == "PENDING") else {
             return Ok(false);
         };
@@ -233,10 +209,8 @@ impl GitHub {
         batch: Vec<Placed<'d>>,
         others: &mut Vec<ThreadDraft<'d>>,
     ) -> Result<Vec<(ThreadDraft<'d>, Opened)>, ApiError> {
-        let files: Vec<ListedFile> = self
-            .list("read its files", &self.pull("/files"))
-            .await
-            .unwrap_or_default();
+        let files = self.http.list("read its files", &self.pull("/files")).await;
+        let files: Vec<ListedFile> = files.unwrap_or_default();
         let fits = |(draft, place): &Placed<'_>| {
             position::of(draft.file, *place).is_some_and(|at| position::fits(&at, &files))
         };
@@ -247,16 +221,27 @@ impl GitHub {
             match self.post_review(version, &good).await {
                 Ok(notes) => return Ok(shown(good, notes)),
                 Err(error) if error.kind == ApiErrorKind::Refused => {}
-                Err(error) if error.may_have_happened() => {
-                    let unknown = |(draft, _)| (draft, Opened::Unknown(error.clone()));
-                    return Ok(good.into_iter().map(unknown).collect());
-                }
+                Err(error) if error.may_have_happened() => return Ok(unknown(good, &error).collect()),
                 Err(error) => return Err(error),
             }
         }
         others.extend(good.into_iter().map(|(draft, _)| draft));
         Ok(Vec::new())
     }
+}
+
+/// A comment with this draft at this place; none where no line of a hunk is there.
+fn comment(draft: &ThreadDraft<'_>, place: Place) -> Option<Value> {
+    let mut comment = position::of(draft.file, place)?;
+    comment["body"] = json!(draft.body(place));
+    Some(comment)
+}
+
+/// The drafts of which it is not known whether they were posted.
+fn unknown<'d>(batch: Vec<Placed<'d>>, error: &ApiError) -> impl Iterator<Item = (ThreadDraft<'d>, Opened)> {
+    batch
+        .into_iter()
+        .map(move |(draft, _)| (draft, Opened::Unknown(error.clone())))
 }
 
 /// The drafts with the comments that show them. Where the list could not be read, or holds another text, it has to be looked for.
@@ -266,11 +251,7 @@ fn shown(batch: Vec<Placed<'_>>, mut notes: Vec<Created>) -> Vec<(ThreadDraft<'_
         .map(|(draft, place)| {
             let is_own = |note: &Created| note.body.replace("\r\n", "\n").trim() == draft.body(place).trim();
             let opened = match notes.iter().position(is_own) {
-                Some(at) => Opened::Shown(Shown {
-                    note: NoteKind::Line.number(notes.swap_remove(at).id),
-                    placement: place.placement(),
-                    is_new: true,
-                }),
+                Some(at) => Opened::new(NoteKind::Line.number(notes.swap_remove(at).id), place),
                 None => Opened::Unknown(ApiError::new(
                     ApiErrorKind::Garbage,
                     "GitHub's list of what was posted does not have it",

@@ -4,10 +4,10 @@
 //! organization need not have write access, and a collaborator may have been given the right to read only.
 
 use conclave_engine::{publish::Account, review::AuthorRole};
-use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_forge::{ApiError, Committed};
 use serde::Deserialize;
 
-use crate::{GitHub, github::encoded, memory::Authors, wire::User};
+use crate::{GitHub, github::encoded, wire::User};
 
 /// The most commits that GitHub lists of a pull request.
 const MAX_COMMITS: usize = 250;
@@ -15,22 +15,18 @@ const MAX_COMMITS: usize = 250;
 #[derive(Debug, Deserialize)]
 struct Permission {
     permission: String,
-    #[serde(default)]
     user: Option<User>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Commit {
-    #[serde(default)]
     author: Option<Person>,
-    #[serde(default)]
     committer: Option<Person>,
 }
 
 /// The account behind a commit's address; an empty object where there is none.
 #[derive(Debug, Deserialize)]
 struct Person {
-    #[serde(default)]
     id: Option<u64>,
 }
 
@@ -42,49 +38,31 @@ pub(crate) async fn role(github: &GitHub, user: &Account, author: Option<u64>) -
     if !may_write(github, user).await? {
         return Ok(AuthorRole::Outsider);
     }
-    if author.is_none_or(|author| author == user.id) {
-        return Ok(AuthorRole::Author);
-    }
-    let mut authors = github.authors.lock().await;
-    let known = match &mut *authors {
-        Some(known) => known,
-        unread => unread.insert(commit_authors(github).await),
-    };
-    let has_part = match known {
-        Authors::Known(known) => known.contains(&user.id),
-        Authors::Unknown => true,
-    };
-    Ok(if has_part {
-        AuthorRole::Author
-    } else {
-        AuthorRole::Member
-    })
+    let is_own = |id: &u64| *id == user.id;
+    Ok(github.committers.role(user.id, author, committed(github), is_own).await)
 }
 
 /// Returns whether an account may write. The name is what is asked for, the number says that it is still the same account.
 async fn may_write(github: &GitHub, user: &Account) -> Result<bool, ApiError> {
     let url = github.repository(&format!("/collaborators/{}/permission", encoded(&user.name)));
-    match github.get::<Permission>("read a person's permission", &url).await {
-        Ok(found) => {
-            let is_same = found.user.is_some_and(|account| account.id == user.id);
-            Ok(is_same && matches!(found.permission.as_str(), "admin" | "write" | "maintain"))
-        }
-        Err(error) if error.kind == ApiErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let found: Option<Permission> = ApiError::found(github.http.get("read a person's permission", &url).await)?;
+    Ok(found.is_some_and(|found| {
+        let is_same = found.user.is_some_and(|account| account.id == user.id);
+        is_same && matches!(found.permission.as_str(), "admin" | "write" | "maintain")
+    }))
 }
 
-async fn commit_authors(github: &GitHub) -> Authors {
-    let commits: Result<Vec<Commit>, _> = github.list("read its commits", &github.pull("/commits")).await;
+async fn committed(github: &GitHub) -> Committed<u64> {
+    let commits: Result<Vec<Commit>, _> = github.http.list("read its commits", &github.pull("/commits")).await;
     match commits {
         Ok(commits) if commits.len() < MAX_COMMITS => {
             let people = commits.into_iter().flat_map(|commit| [commit.author, commit.committer]);
-            Authors::Known(people.flatten().filter_map(|person| person.id).collect())
+            Committed::By(people.flatten().filter_map(|person| person.id).collect())
         }
-        Ok(_) => Authors::Unknown,
+        Ok(_) => Committed::Unknown,
         Err(error) => {
             tracing::warn!(%error, "who committed cannot be read");
-            Authors::Unknown
+            Committed::Unknown
         }
     }
 }

@@ -9,9 +9,10 @@
 //! diff says where they are; where GitHub's differ (another rename, another algorithm), its list of files does.
 
 use conclave_engine::{
-    diff::{ChangeKind, DiffRow, FileDiff, RowKind},
+    diff::{DiffRow, FileDiff, RowKind},
     publish::Place,
 };
+use conclave_forge::forge_row;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -23,7 +24,6 @@ const CONTEXT: u32 = 3;
 pub(crate) struct ListedFile {
     pub(crate) filename: String,
     /// None for binary and for very large files.
-    #[serde(default)]
     patch: Option<String>,
 }
 
@@ -49,18 +49,19 @@ pub(crate) fn of(file: &FileDiff, place: Place) -> Option<Value> {
 
 /// The side and the number of a line.
 fn end(file: &FileDiff, line: u32) -> Option<(&'static str, u32)> {
-    let row = file.row(line)?;
+    let row = forge_row(file, line)?;
     Some(match row.kind {
-        // GitHub does not look for copies: to it, a copy is a new file.
-        RowKind::Removed if file.kind != ChangeKind::Copied => ("LEFT", row.old),
+        RowKind::Removed => ("LEFT", row.old),
         _ => ("RIGHT", row.new),
     })
 }
 
 /// Returns whether a line is in a hunk of the diff.
 fn is_in_hunk(file: &FileDiff, line: u32) -> bool {
-    let Some(row) = file.row(line) else { return false };
-    if row.kind != RowKind::Context || file.kind == ChangeKind::Copied {
+    let Some(row) = forge_row(file, line) else {
+        return false;
+    };
+    if row.kind != RowKind::Context {
         return true;
     }
     // Between two unchanged lines something was removed if their numbers at base are further apart than those at head.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     ExpectedHead, GitHub,
+    conversation::Post,
     error::WORDS,
     github::encoded,
     graphql::may_ask_rest,
@@ -23,13 +24,14 @@ use crate::{
     wire::{ACTOR, Actor, User, text},
 };
 
+const WHAT: &str = "read the pull request";
+
 /// A pull request.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Pull {
     pub(crate) number: u64,
     #[serde(default)]
     title: String,
-    #[serde(default)]
     body: Option<String>,
     state: String,
     #[serde(default)]
@@ -37,7 +39,6 @@ pub(crate) struct Pull {
     #[serde(default)]
     draft: bool,
     html_url: String,
-    #[serde(default)]
     user: Option<User>,
     pub(crate) head: End,
     pub(crate) base: End,
@@ -50,7 +51,6 @@ pub(crate) struct End {
     pub(crate) branch: String,
     pub(crate) sha: String,
     /// None where a fork was deleted.
-    #[serde(default)]
     repo: Option<Repository>,
 }
 
@@ -68,38 +68,27 @@ impl End {
 }
 
 impl Pull {
-    /// Returns whether this is its head, in this repository.
-    fn has_head(&self, expected: &ExpectedHead) -> bool {
-        self.head.sha == expected.sha && self.head.repository_id() == expected.repository
-    }
-
-    /// Says how its head differs from the expected one.
-    fn difference_from(&self, expected: &ExpectedHead) -> String {
+    /// Says how its head differs from the expected one, if it does.
+    fn difference_from(&self, expected: &ExpectedHead) -> Option<String> {
         if self.head.sha != expected.sha {
-            return format!(
+            return Some(format!(
                 "its head is {}, and the run was of {}. What was handed on is not believed; if there was a push meanwhile, its own run \
                  reviews it",
                 self.head.sha, expected.sha
-            );
+            ));
+        }
+        if self.head.repository_id() == expected.repository {
+            return None;
         }
         let place = self.head.repo.as_ref().map_or_else(
             || "a repository that is gone".to_owned(),
             |repository| format!("the repository {} (number {})", repository.full_name, repository.id),
         );
-        format!(
+        Some(format!(
             "its head {} is in {place}, and the run was of the same commit in the repository with the number {}. What was handed on is not \
              believed",
             self.head.sha, expected.repository
-        )
-    }
-
-    /// The word for its state.
-    pub(crate) fn word(&self) -> String {
-        self.lifecycle().word().to_owned()
-    }
-
-    pub(crate) fn is_open(&self) -> bool {
-        self.lifecycle() == Lifecycle::Open
+        ))
     }
 
     pub(crate) fn lifecycle(&self) -> Lifecycle {
@@ -108,14 +97,6 @@ impl Pull {
             (false, "open") => Lifecycle::Open,
             (false, _) => Lifecycle::Closed,
         }
-    }
-
-    /// Returns whether its branch is elsewhere; an unknown place is a foreign one.
-    fn is_from_fork(&self) -> bool {
-        self.head
-            .repo
-            .as_ref()
-            .is_none_or(|head| head.id != self.base.repository_id())
     }
 }
 
@@ -129,17 +110,10 @@ struct Now {
     latest_opinionated_reviews: Option<Opinions>,
 }
 
+/// The newest opinion of each account.
 #[derive(Debug, Deserialize)]
 struct Opinions {
-    nodes: Option<Vec<Option<Opinion>>>,
-}
-
-/// The newest opinion of an account.
-#[derive(Debug, Deserialize)]
-struct Opinion {
-    state: String,
-    author: Option<Actor>,
-    body: String,
+    nodes: Option<Vec<Option<Post>>>,
 }
 
 /// The commits where two branches part.
@@ -163,19 +137,14 @@ impl GitHub {
                  latestOpinionatedReviews(last: 100) {{ nodes {{ state body author {{ {ACTOR} }} }} }} }} }} }}"
         );
         let pointer = "/repository/pullRequest";
-        let now: Now = self
-            .query("read the pull request", &query, &self.place(), pointer)
-            .await?;
+        let now: Now = self.query(WHAT, &query, &self.place(), pointer).await?;
         let (bot, signer) = (self.account().await?, self.signer().await?);
         let opinions = now.latest_opinionated_reviews.and_then(|opinions| opinions.nodes);
         let mut opinions = opinions.into_iter().flatten().flatten();
         let shows_request = opinions.any(|opinion| {
-            let is_ours = opinion
-                .author
-                .and_then(Actor::account)
-                .is_some_and(|account| account.id == bot);
-            is_ours
-                && opinion.state == "CHANGES_REQUESTED"
+            let account = opinion.author.and_then(Actor::account);
+            account.is_some_and(|account| account.id == bot)
+                && opinion.state.as_deref() == Some("CHANGES_REQUESTED")
                 && signer.read::<SignedOpinion>(&text(Some(opinion.body))).is_some()
         });
         Ok(MergeRequestState {
@@ -191,40 +160,34 @@ impl GitHub {
     }
 
     pub(crate) async fn read_pull(&self) -> Result<Pull, ApiError> {
-        let pull: Pull = self.get("read the pull request", &self.pull("")).await?;
-        match &self.expected {
-            Some(expected) if !pull.has_head(expected) => {
-                let difference = pull.difference_from(expected);
-                let text = format!(
-                    "the pull request {} is not the one that the first workflow ran for: {difference}",
-                    self.number
-                );
-                Err(ApiError::new(ApiErrorKind::Settings, text))
-            }
-            _ => Ok(pull),
-        }
+        let pull: Pull = self.http.get(WHAT, &self.pull("")).await?;
+        let expected = self.expected.as_ref();
+        let Some(difference) = expected.and_then(|expected| pull.difference_from(expected)) else {
+            return Ok(pull);
+        };
+        let text = format!(
+            "the pull request {} is not the one that the first workflow ran for: {difference}",
+            self.number
+        );
+        Err(ApiError::new(ApiErrorKind::Settings, text))
     }
 
     /// Compares two commits or branches. The second page has no files, which can be many and are not needed.
     async fn compare(&self, what: &str, base: &str, head: &str) -> Result<Comparison, ApiError> {
         let range = format!("/compare/{}...{}?per_page=1&page=2", encoded(base), encoded(head));
-        self.get(what, &self.repository(&range)).await
+        self.http.get(what, &self.repository(&range)).await
     }
 
     /// The version of the diff: the merge base is GitHub's own, because a branch's tip is none.
-    async fn version(&self, pull: &Pull) -> Result<(Version, String), ApiError> {
+    async fn version(&self, pull: &Pull) -> Result<Version, ApiError> {
         let what = "find where the branch began";
-        let Comparison {
-            base_commit,
-            merge_base_commit,
-        } = self.compare(what, &pull.base.branch, &pull.head.sha).await?;
-        let version = Version {
-            base: merge_base_commit.sha,
-            start: base_commit.sha.clone(),
+        let compared = self.compare(what, &pull.base.branch, &pull.head.sha).await?;
+        Ok(Version {
+            base: compared.merge_base_commit.sha,
+            start: compared.base_commit.sha,
             head: pull.head.sha.clone(),
             created_at: None,
-        };
-        Ok((version, base_commit.sha))
+        })
     }
 }
 
@@ -249,23 +212,16 @@ impl ChangeApi for GitHub {
     }
 
     async fn load(&self) -> Result<LoadedChange, ApiError> {
-        *self.authors.lock().await = None;
+        self.committers.forget().await;
         let bot = self.account().await?;
         let pull = self.read_pull().await?;
-        let lifecycle = pull.lifecycle();
-        if !pull.is_open() {
-            let word = lifecycle.word().to_owned();
-            let text = format!("the pull request is {word}: only an open one is reviewed");
-            return Err(ApiError::new(ApiErrorKind::NotOpen(word), text));
-        }
-        let (version, tip) = self.version(&pull).await?;
-        let marker_scope = {
-            // What was read need not be asked for.
-            let _ = self.repository_id.set(pull.base.repository_id());
-            self.marker_scope().await?
-        };
+        pull.lifecycle().require_open(WORDS.noun)?;
+        let version = self.version(&pull).await?;
+        // What was read need not be asked for.
+        let _ = self.repository_id.set(pull.base.repository_id());
+        let marker_scope = self.marker_scope().await?;
         *self.reviewed.lock().await = Some(version.head.clone());
-        let from_fork = pull.is_from_fork();
+        let target = pull.base.repository_id();
         let branch = pull.base.branch;
         let project = pull.base.repo.map(|repository| repository.full_name);
         let subject = ReviewSubject {
@@ -275,21 +231,25 @@ impl ChangeApi for GitHub {
             web_url: Some(pull.html_url),
             base_sha: version.base.clone(),
             head_sha: version.head.clone(),
-            settings_sha: Some(tip.clone()),
+            settings_sha: Some(version.start.clone()),
             title: pull.title.into(),
             description: pull.body.unwrap_or_default().into(),
             source_branch: pull.head.branch.into(),
             target_branch: branch.clone().into(),
             draft: pull.draft,
-            from_fork,
+            // An unknown place is a foreign one.
+            from_fork: pull.head.repo.is_none_or(|source| source.id != target),
             ..ReviewSubject::default()
         };
         Ok(LoadedChange {
             bot,
             marker_scope,
             subject,
+            target: Target {
+                branch,
+                tip: Some(version.start.clone()),
+            },
             version,
-            target: Target { branch, tip: Some(tip) },
             author: pull.user.map(|user| user.id),
         })
     }
@@ -311,22 +271,18 @@ impl ChangeApi for GitHub {
 
     async fn newest_version(&self) -> Result<Version, ApiError> {
         let pull = self.read_pull().await?;
-        Ok(self.version(&pull).await?.0)
+        self.version(&pull).await
     }
 
     async fn heads(&self) -> Result<Vec<String>, ApiError> {
         // GitHub keeps no list of the heads that there were: those that were not replaced by force are commits of the branch.
-        let commits: Vec<Commit> = self.list("read its commits", &self.pull("/commits")).await?;
+        let commits: Vec<Commit> = self.http.list("read its commits", &self.pull("/commits")).await?;
         Ok(commits.into_iter().rev().map(|commit| commit.sha).collect())
     }
 
     async fn branch_tip(&self, branch: &str, base: &str) -> Result<Option<String>, ApiError> {
         let compared = self.compare("read the tip of the target branch", branch, base).await;
-        match compared {
-            Ok(comparison) => Ok(Some(comparison.base_commit.sha)),
-            Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(ApiError::found(compared)?.map(|compared| compared.base_commit.sha))
     }
 
     async fn role(&self, user: &Account, author: Option<u64>, _written: &Conversation) -> Result<AuthorRole, ApiError> {

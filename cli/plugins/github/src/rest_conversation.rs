@@ -1,4 +1,5 @@
-//! The conversation by REST: the same notes, without the state of threads.
+//! The conversation by REST, where GraphQL does not answer (its own limit is used up in busy repositories): the same notes, without
+//! the state of threads, which are left as they are then.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +18,13 @@ use crate::{
 #[derive(Debug, Deserialize)]
 struct Row {
     id: u64,
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     body: Option<String>,
-    #[serde(default)]
     created_at: Option<String>,
-    #[serde(default)]
     updated_at: Option<String>,
-    #[serde(default)]
     submitted_at: Option<String>,
-    #[serde(default)]
     in_reply_to_id: Option<u64>,
-    #[serde(default)]
     subject_type: Option<String>,
-    #[serde(default)]
     state: Option<String>,
 }
 
@@ -66,9 +59,9 @@ impl GitHub {
     pub(crate) async fn read_without_graphql(&self, bot: u64) -> Result<Vec<Thread>, ApiError> {
         const WHAT: &str = "read its comments";
         self.memory.lock().await.threads.clear();
-        let comments: Vec<Row> = self.list(WHAT, &self.issue("/comments")).await?;
-        let reviews: Vec<Row> = self.list(WHAT, &self.pull("/reviews")).await?;
-        let lines: Vec<Row> = self.list(WHAT, &self.pull("/comments")).await?;
+        let comments: Vec<Row> = self.http.list(WHAT, &self.issue("/comments")).await?;
+        let reviews: Vec<Row> = self.http.list(WHAT, &self.pull("/reviews")).await?;
+        let lines: Vec<Row> = self.http.list(WHAT, &self.pull("/comments")).await?;
         let reviews = reviews.into_iter().filter(|row| {
             let is_pending = row.state.as_deref() == Some("PENDING");
             !is_pending && row.body.as_ref().is_some_and(|body| !body.trim().is_empty())

@@ -10,13 +10,10 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{
-    GitHub,
-    wire::{User, text},
-};
+use crate::{GitHub, wire::text};
 
 /// The reviewed commit, signed at the end of our review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedOpinion {
     /// The commit that was reviewed.
     pub head: String,
@@ -27,16 +24,6 @@ pub struct SignedOpinion {
 
 impl Marker for SignedOpinion {
     const KIND: &'static str = "stance";
-}
-
-#[derive(Debug, Deserialize)]
-struct Row {
-    id: u64,
-    #[serde(default)]
-    user: Option<User>,
-    #[serde(default)]
-    body: Option<String>,
-    state: String,
 }
 
 /// Our reviews that approve or request changes and were not dismissed, oldest first.
@@ -55,16 +42,6 @@ struct OwnOpinion {
 }
 
 impl OwnOpinions {
-    fn approval(&self) -> Approval {
-        let newest = self.standing.iter().rfind(|opinion| opinion.approves);
-        Approval {
-            stands: newest.is_some(),
-            of: newest.map_or(ApprovedCommit::Unknown, |opinion| {
-                ApprovedCommit::Head(opinion.head.clone())
-            }),
-        }
-    }
-
     /// Those that request changes of this commit.
     fn requests_of(&self, head: &str) -> Vec<u64> {
         let requests = self.standing.iter().filter(|own| !own.approves && own.head == head);
@@ -87,27 +64,20 @@ impl GitHub {
     /// Reads our reviews.
     pub(crate) async fn own_opinions(&self) -> Result<OwnOpinions, ApiError> {
         let (bot, signer) = (self.account().await?, self.signer().await?);
-        let rows: Vec<Row> = self.list("read its reviews", &self.pull("/reviews")).await?;
+        let mut reviews = self.reviews().await?;
+        reviews.retain(|review| review.user.as_ref().is_some_and(|user| user.id == bot));
         let mut own = OwnOpinions::default();
-        for row in rows
-            .into_iter()
-            .filter(|row| row.user.as_ref().is_some_and(|user| user.id == bot))
-        {
-            let (approves, body) = (row.state == "APPROVED", text(row.body));
-            let Some(opinion) = signer.read::<SignedOpinion>(&body) else {
-                if approves && signer.is_foreign::<SignedOpinion>(&body) {
-                    // Given under another secret, for a commit that cannot be read: it has to go. A request for changes stays.
-                    own.standing.push(OwnOpinion {
-                        id: row.id,
-                        approves,
-                        head: String::new(),
-                    });
-                }
-                continue;
+        for review in reviews {
+            let (approves, body) = (review.state == "APPROVED", text(review.body));
+            let opinion = match signer.read::<SignedOpinion>(&body) {
+                Some(opinion) => opinion,
+                // Given under another secret, for a commit that cannot be read: it has to go. A request for changes stays.
+                None if approves && signer.is_foreign::<SignedOpinion>(&body) => SignedOpinion::default(),
+                None => continue,
             };
-            match row.state.as_str() {
+            match review.state.as_str() {
                 "APPROVED" | "CHANGES_REQUESTED" => own.standing.push(OwnOpinion {
-                    id: row.id,
+                    id: review.id,
                     approves,
                     head: opinion.head,
                 }),
@@ -139,30 +109,6 @@ impl GitHub {
             dismissed => dismissed,
         }
     }
-
-    /// Approves the commit, as long as it is the newest. Returns a refusal; an error means that an approval may stand.
-    async fn approve_head(&self, head: &str) -> Result<Option<String>, ApiError> {
-        // GitHub takes an approval of any commit, and counts it for all.
-        match self.read_pull().await {
-            Ok(now) if now.head.sha == head => {}
-            Ok(_) => {
-                let newer = "not approved: there is a newer commit than the reviewed one";
-                return Ok(Some(newer.to_owned()));
-            }
-            Err(error) => return Ok(Some(format!("not approved: {error}"))),
-        }
-        let words = "Approved by the review in the summary.";
-        let submitted = self.submit("approve it", "APPROVE", words, head).await;
-        match submitted {
-            Ok(()) => Ok(None),
-            Err(error) if error.may_have_happened() => {
-                let own = self.own_opinions().await?.standing;
-                let is_approved = own.last().is_some_and(|newest| newest.approves && newest.head == head);
-                Ok((!is_approved).then(|| refusal(&error)))
-            }
-            Err(error) => Ok(Some(refusal(&error))),
-        }
-    }
 }
 
 fn refusal(error: &ApiError) -> String {
@@ -180,7 +126,12 @@ fn refusal(error: &ApiError) -> String {
 #[async_trait]
 impl ReviewStateApi for GitHub {
     async fn approval(&self, _bot: u64) -> Result<Approval, ApiError> {
-        Ok(self.own_opinions().await?.approval())
+        let own = self.own_opinions().await?.standing;
+        let newest = own.into_iter().rfind(|opinion| opinion.approves);
+        Ok(Approval {
+            stands: newest.is_some(),
+            of: newest.map_or(ApprovedCommit::Unknown, |opinion| ApprovedCommit::Head(opinion.head)),
+        })
     }
 
     async fn was_approved(&self, _bot: u64, version: &Version) -> Result<bool, ApiError> {
@@ -188,7 +139,25 @@ impl ReviewStateApi for GitHub {
     }
 
     async fn approve(&self, head: &str, _stands: bool) -> Result<Option<String>, ApiError> {
-        self.approve_head(head).await
+        // GitHub takes an approval of any commit, and counts it for all.
+        match self.read_pull().await {
+            Ok(now) if now.head.sha == head => {}
+            Ok(_) => {
+                let newer = "not approved: there is a newer commit than the reviewed one";
+                return Ok(Some(newer.to_owned()));
+            }
+            Err(error) => return Ok(Some(format!("not approved: {error}"))),
+        }
+        let words = "Approved by the review in the summary.";
+        match self.submit("approve it", "APPROVE", words, head).await {
+            Ok(()) => Ok(None),
+            Err(error) if error.may_have_happened() => {
+                let own = self.own_opinions().await?.standing;
+                let is_approved = own.last().is_some_and(|newest| newest.approves && newest.head == head);
+                Ok((!is_approved).then(|| refusal(&error)))
+            }
+            Err(error) => Ok(Some(refusal(&error))),
+        }
     }
 
     async fn withdraw_approval(&self) -> Result<(), ApiError> {

@@ -21,24 +21,14 @@ struct Team {
     slug: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct Review {
-    #[serde(default)]
-    user: Option<User>,
-}
-
 /// Asks those who were not asked and have not reviewed yet, and returns what did not work, in words.
 pub(crate) async fn add(github: &GitHub, names: &[&str]) -> Result<Vec<String>, ApiError> {
     let url = github.pull("/requested_reviewers");
-    let Requested { users, teams } = github.get("read its reviewers", &url).await?;
-    let reviews: Vec<Review> = github.list("read its reviews", &github.pull("/reviews")).await?;
-    let reviewed = reviews.into_iter().filter_map(|review| review.user);
-    let known: HashSet<String> = users
-        .into_iter()
-        .chain(reviewed)
-        .map(|user| user.login.to_lowercase())
-        .chain(teams.into_iter().map(|team| team.slug.to_lowercase()))
-        .collect();
+    let Requested { users, teams } = github.http.get("read its reviewers", &url).await?;
+    let reviewed = github.reviews().await?.into_iter().filter_map(|review| review.user);
+    let people = users.into_iter().chain(reviewed).map(|user| user.login);
+    let known = people.chain(teams.into_iter().map(|team| team.slug));
+    let known: HashSet<String> = known.map(|name| name.to_lowercase()).collect();
     let mut warnings = Vec::new();
     for name in names {
         let name = name.trim_start_matches('@');

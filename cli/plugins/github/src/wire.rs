@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(crate) struct User {
     pub(crate) id: u64,
     pub(crate) login: String,
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Option<String>,
 }
 
@@ -31,7 +31,6 @@ pub(crate) struct Actor {
     #[serde(rename = "__typename")]
     kind: String,
     login: String,
-    #[serde(default)]
     database_id: Option<u64>,
 }
 
@@ -48,6 +47,15 @@ impl Actor {
             email: None,
         })
     }
+}
+
+/// A review as REST lists it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Review {
+    pub(crate) id: u64,
+    pub(crate) user: Option<User>,
+    pub(crate) body: Option<String>,
+    pub(crate) state: String,
 }
 
 /// Notes of three kinds, whose numbers are three namespaces.
@@ -77,12 +85,10 @@ impl NoteKind {
 
     /// The kind and GitHub's own number.
     pub(crate) const fn of(number: u64) -> (Self, u64) {
-        if number & LINE != 0 {
-            (Self::Line, number & !LINE)
-        } else if number & REVIEW != 0 {
-            (Self::Review, number & !REVIEW)
-        } else {
-            (Self::Issue, number)
+        match number & (LINE | REVIEW) {
+            0 => (Self::Issue, number),
+            REVIEW => (Self::Review, number & !REVIEW),
+            _ => (Self::Line, number & !LINE),
         }
     }
 

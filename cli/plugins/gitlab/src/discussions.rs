@@ -13,36 +13,23 @@ use crate::{GitLab, merge_request::time_of, people::User, position};
 #[derive(Debug, Deserialize)]
 pub(crate) struct NoteRow {
     id: u64,
-    #[serde(default)]
     body: Option<String>,
-    #[serde(default)]
     author: Option<User>,
-    #[serde(default)]
     system: Option<bool>,
-    #[serde(default)]
     internal: Option<bool>,
-    #[serde(default)]
     resolvable: Option<bool>,
-    #[serde(default)]
     resolved: Option<bool>,
-    #[serde(default)]
     resolved_by: Option<User>,
-    #[serde(default)]
     position: Option<Position>,
-    #[serde(default)]
     created_at: Option<String>,
-    #[serde(default)]
     updated_at: Option<String>,
-    #[serde(default)]
     resolved_at: Option<String>,
 }
 
 /// The place of a note on the diff. GitLab moves it along with its line as long as that is there.
 #[derive(Debug, Deserialize)]
 struct Position {
-    #[serde(default)]
     old_line: Option<u64>,
-    #[serde(default)]
     new_line: Option<u64>,
 }
 
@@ -93,7 +80,6 @@ impl NoteRow {
 #[derive(Debug, Deserialize)]
 struct Discussion {
     id: String,
-    #[serde(default)]
     notes: Option<Vec<NoteRow>>,
 }
 
@@ -127,13 +113,8 @@ impl NotesApi for GitLab {
         format!("{url}#note_{note}")
     }
 
-    fn code_link(&self, url: &str, head: &str, file: &str, (first, last): (u32, u32)) -> Option<String> {
-        let anchor = if first == last {
-            format!("L{first}")
-        } else {
-            format!("L{first}-{last}")
-        };
-        code_link(url, "/-/merge_requests/", "-/blob", head, file, &anchor)
+    fn code_link(&self, url: &str, head: &str, file: &str, lines: (u32, u32)) -> Option<String> {
+        code_link(url, "/-/merge_requests/", "-/blob", head, file, lines, "-")
     }
 
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {

@@ -18,50 +18,31 @@ pub const WORDS: ForgeWords = ForgeWords {
 /// An error status; `what` completes "asked to".
 pub(crate) fn refusal(what: &str, status: StatusCode, _headers: &HeaderMap, body: &str) -> ApiError {
     let (status, words) = (status.as_u16(), message(body));
-    let (kind, text) = match status {
-        401 => (
-            ApiErrorKind::Unauthorized,
-            format!(
-                "GitLab refused the token ({what}: 401 {words}). Set GITLAB_TOKEN to a project access token with the scope \
-                 `api` and the role Developer; it may have expired. `conclave doctor` says more"
-            ),
-        ),
-        403 if is_scope(body) => (
-            ApiErrorKind::Scope,
-            format!(
+    let kind = match status {
+        401 => {
+            let advice = "Set GITLAB_TOKEN to a project access token with the scope `api` and the role Developer; it may have expired";
+            return WORDS.refused_token(what, words, advice);
+        }
+        403 if is_scope(body) => {
+            let text = format!(
                 "the token may not {what} (403 {words}). Make one with the scope `api` and set GITLAB_TOKEN to it. \
                  `conclave doctor` says what else is missing"
-            ),
-        ),
-        403 => (
-            ApiErrorKind::Forbidden,
-            format!(
+            );
+            return ApiError::new(ApiErrorKind::Scope, text).with_words(words);
+        }
+        403 => {
+            let text = format!(
                 "the token's user may not {what} (403 {words}). Give it the role Developer in the project, or a higher one. \
                  `conclave doctor` says which it has"
-            ),
-        ),
-        404 => (
-            ApiErrorKind::NotFound,
-            format!(
-                "GitLab does not find it ({what}: 404 {words}). A private project that the token cannot see looks the same; \
-                 `conclave doctor` says what it sees"
-            ),
-        ),
-        status => return ApiError::status(kind(status, &words), GITLAB, what, status, words),
-    };
-    ApiError::new(kind, text).with_words(words)
-}
-
-fn kind(status: u16, words: &str) -> ApiErrorKind {
-    match status {
+            );
+            return ApiError::new(ApiErrorKind::Forbidden, text).with_words(words);
+        }
+        404 => return WORDS.not_found(what, words),
         400 | 413 | 422 if words.contains("Maximum number of comments") => ApiErrorKind::Full,
-        400 | 413 | 422 => ApiErrorKind::Refused,
         409 if words.contains("Resource lock") => ApiErrorKind::Locked,
-        409 => ApiErrorKind::Conflict,
-        429 => ApiErrorKind::RateLimited,
-        500.. => ApiErrorKind::Failed(status),
-        _ => ApiErrorKind::Other,
-    }
+        _ => ApiErrorKind::of_status(status),
+    };
+    ApiError::status(kind, GITLAB, what, status, words)
 }
 
 /// Returns whether the token, and not its user, lacks the right.

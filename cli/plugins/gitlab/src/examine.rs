@@ -1,7 +1,7 @@
 //! The rights of a token, found out without writing anything.
 
 use chrono::{DateTime, Utc};
-use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
+use conclave_forge::{ApiError, ClientTimeouts};
 use serde::Deserialize;
 
 use crate::{
@@ -44,7 +44,6 @@ pub struct MergeRequestFacts {
     /// `opened`, `closed`, `merged` or `locked`.
     pub state: String,
     /// The branch that it is to be merged into.
-    #[serde(default)]
     pub target_branch: Option<String>,
 }
 
@@ -121,19 +120,10 @@ pub async fn examine(
 async fn project(gitlab: &GitLab, account: u64) -> Result<ProjectFacts, ApiError> {
     let project: Project = gitlab.get("read the project", &gitlab.project_path("")).await?;
     // Inherited roles count as well, hence not the `permissions` of the project, which know only some of them.
-    let member = gitlab
-        .get::<Member>(
-            "read the role",
-            &gitlab.project_path(&format!("/members/all/{account}")),
-        )
-        .await;
-    let role = match member {
-        Ok(member) => Some(member.access_level),
-        Err(error) if error.kind == ApiErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
+    let path = gitlab.project_path(&format!("/members/all/{account}"));
+    let member: Option<Member> = ApiError::found(gitlab.get("read the role", &path).await)?;
     Ok(ProjectFacts {
         path: project.path_with_namespace,
-        role,
+        role: member.map(|member| member.access_level),
     })
 }

@@ -1,23 +1,24 @@
 //! GitLab's API for one merge request: its addresses and its authentication.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::path::PathBuf;
 
 use conclave_forge::{
-    ApiError, ApiErrorKind, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, asked_wait, client_builder,
+    ApiError, ClientTimeouts, Committers, HttpClient, HttpDialect, Publisher, Repeat, asked_wait, client_builder,
+    token_header,
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     ClientBuilder, Method,
-    header::{HeaderMap, HeaderName, HeaderValue},
+    header::{HeaderMap, HeaderName},
 };
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     GitLabSettings,
-    error::{GITLAB, WORDS, refusal},
+    error::{WORDS, refusal},
 };
 
 /// GitLab's API for one merge request.
@@ -29,30 +30,13 @@ pub struct GitLab {
     pub(crate) project: String,
     pub(crate) iid: u64,
     /// The addresses of the merge request's commits, since it was last loaded.
-    pub(crate) addresses: Mutex<Option<Addresses>>,
-}
-
-/// The addresses of commits.
-#[derive(Debug)]
-pub(crate) enum Addresses {
-    Known(HashSet<String>),
-    /// GitLab did not answer: no account can be told from a committer.
-    Unknown,
+    pub(crate) committers: Committers<String>,
 }
 
 impl GitLab {
     /// The API with these time limits; nothing is asked yet.
     pub fn new(settings: &GitLabSettings, timeouts: ClientTimeouts) -> Result<Self, ApiError> {
-        let mut token = HeaderValue::from_str(settings.token.expose_secret()).map_err(|_| {
-            let text =
-                "GITLAB_TOKEN holds characters that no token has, such as a line break or a letter with an accent";
-            ApiError::new(ApiErrorKind::UnusableToken, text)
-        })?;
-        token.set_sensitive(true);
-        let host = settings.api_url.host_str().unwrap_or_default();
-        let http = builder(&settings.ca_files)?
-            .build()
-            .map_err(|error| ApiError::unreachable(GITLAB, host, "prepare the client", error))?;
+        let token = token_header("GITLAB_TOKEN", settings.token.expose_secret())?;
         let dialect = HttpDialect {
             words: WORDS,
             headers: HeaderMap::from_iter([(HeaderName::from_static("private-token"), token)]),
@@ -61,11 +45,11 @@ impl GitLab {
             wait: |_, headers| asked_wait(headers),
         };
         Ok(Self {
-            http: HttpClient::new(http, dialect, timeouts),
+            http: HttpClient::new(builder(&settings.ca_files)?, &settings.api_url, dialect, timeouts)?,
             api_url: settings.api_url.as_str().trim_end_matches('/').to_owned(),
             project: settings.project.clone(),
             iid: settings.iid,
-            addresses: Mutex::default(),
+            committers: Committers::default(),
         })
     }
 

@@ -23,21 +23,13 @@ use crate::{
 #[derive(Debug, Deserialize)]
 struct MergeRequest {
     project_id: u64,
-    #[serde(default)]
     title: Option<String>,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     draft: Option<bool>,
-    #[serde(default)]
     source_branch: Option<String>,
-    #[serde(default)]
     source_project_id: Option<u64>,
-    #[serde(default)]
     target_project_id: Option<u64>,
-    #[serde(default)]
     web_url: Option<String>,
-    #[serde(default)]
     author: Option<User>,
     #[serde(flatten)]
     now: Now,
@@ -46,21 +38,15 @@ struct MergeRequest {
 /// The facts that may have changed since it was loaded.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Now {
-    #[serde(default)]
     state: Option<String>,
-    #[serde(default)]
     sha: Option<String>,
-    #[serde(default)]
     detailed_merge_status: Option<String>,
-    #[serde(default)]
     references: Option<References>,
-    #[serde(default)]
     target_branch: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct References {
-    #[serde(default)]
     full: Option<String>,
 }
 
@@ -104,7 +90,6 @@ struct VersionRow {
     head_commit_sha: Option<String>,
     base_commit_sha: Option<String>,
     start_commit_sha: Option<String>,
-    #[serde(default)]
     created_at: Option<String>,
 }
 
@@ -140,7 +125,7 @@ impl ChangeApi for GitLab {
     }
 
     async fn load(&self) -> Result<LoadedChange, ApiError> {
-        *self.addresses.lock().await = None;
+        self.committers.forget().await;
         let bot: User = self.get("read whose token it is", "user").await?;
         let MergeRequest {
             project_id,
@@ -156,11 +141,7 @@ impl ChangeApi for GitLab {
         } = self.read("read the merge request", "").await?;
         let project = now.project_path().unwrap_or(&self.project).to_owned();
         let state = MergeRequestState::from(now);
-        if !state.is_open() {
-            let word = state.lifecycle.word().to_owned();
-            let text = format!("the merge request is {word}: only an open one is reviewed");
-            return Err(ApiError::new(ApiErrorKind::NotOpen(word), text));
-        }
+        state.lifecycle.require_open(WORDS.noun)?;
         let version = self.newest_version().await?;
         let branch = state.target_branch.unwrap_or_default();
         let tip = target::tip(self, &branch, &version.base).await?;

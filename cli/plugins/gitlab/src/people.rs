@@ -10,10 +10,10 @@ use conclave_engine::{
     publish::{Account, Conversation, Note},
     review::AuthorRole,
 };
-use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_forge::{ApiError, ApiErrorKind, Committed};
 use serde::Deserialize;
 
-use crate::{GitLab, gitlab::Addresses};
+use crate::GitLab;
 
 /// The access level of the role Developer.
 const DEVELOPER: u64 = 30;
@@ -25,13 +25,10 @@ const PUSHED: &str = "added ";
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct User {
     pub(crate) id: u64,
-    #[serde(default)]
     pub(crate) username: Option<String>,
     /// Only some answers have it; those with notes do not.
-    #[serde(default)]
     pub(crate) bot: Option<bool>,
     /// The address that the account shows to everyone.
-    #[serde(default)]
     pub(crate) public_email: Option<String>,
 }
 
@@ -49,15 +46,12 @@ impl From<User> for Account {
 
 #[derive(Debug, Deserialize)]
 struct Member {
-    #[serde(default)]
     access_level: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Commit {
-    #[serde(default)]
     author_email: Option<String>,
-    #[serde(default)]
     committer_email: Option<String>,
 }
 
@@ -84,32 +78,19 @@ pub(crate) async fn role(
     let pushed = |note: &&Note| {
         note.by_forge && is_push(&note.text) && note.author.as_ref().is_some_and(|author| author.id == user.id)
     };
-    if author.is_none_or(|author| author == user.id) || written.notes().iter().any(pushed) {
+    if written.notes().iter().any(pushed) {
         return Ok(AuthorRole::Author);
     }
-    let mut addresses = gitlab.addresses.lock().await;
-    let known = match &mut *addresses {
-        Some(known) => known,
-        unread => unread.insert(commit_addresses(gitlab).await),
-    };
-    let has_part = match known {
-        Addresses::Known(known) => known.iter().any(|address| has_address(&account, address)),
-        Addresses::Unknown => true,
-    };
-    Ok(if has_part {
-        AuthorRole::Author
-    } else {
-        AuthorRole::Member
-    })
+    let is_own = |address: &String| has_address(&account, address);
+    let read = commit_addresses(gitlab);
+    Ok(gitlab.committers.role(user.id, author, read, is_own).await)
 }
 
 async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
     let path = gitlab.project_path(&format!("/members/all/{user}"));
-    match gitlab.get::<Member>("read a person's role", &path).await {
-        Ok(member) => Ok(member.access_level.is_some_and(|level| level >= DEVELOPER)),
-        Err(error) if error.kind == ApiErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let member: Option<Member> = ApiError::found(gitlab.get("read a person's role", &path).await)?;
+    let level = member.and_then(|member| member.access_level);
+    Ok(level.is_some_and(|level| level >= DEVELOPER))
 }
 
 /// Returns whether a commit with this address is the account's: by the address that it shows, or by the one that GitLab gives to
@@ -127,11 +108,11 @@ fn has_address(account: &Account, address: &str) -> bool {
 }
 
 /// Reads the addresses of the commits.
-async fn commit_addresses(gitlab: &GitLab) -> Addresses {
+async fn commit_addresses(gitlab: &GitLab) -> Committed<String> {
     let url = gitlab.merge_request("/commits");
-    let commits: Result<(Vec<Commit>, u64), _> = gitlab.http.list_from("read its commits", &url, 1).await;
+    let commits: Result<Vec<Commit>, _> = gitlab.http.list("read its commits", &url).await;
     match commits {
-        Ok((commits, _)) => Addresses::Known(
+        Ok(commits) => Committed::By(
             commits
                 .into_iter()
                 .flat_map(|commit| [commit.author_email, commit.committer_email])
@@ -141,11 +122,11 @@ async fn commit_addresses(gitlab: &GitLab) -> Addresses {
         ),
         // A server that does not have them tells of no committers.
         Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => {
-            Addresses::Known(HashSet::new())
+            Committed::By(HashSet::new())
         }
         Err(error) => {
             tracing::warn!(%error, "the commits could not be read, so every member counts as an author of the change");
-            Addresses::Unknown
+            Committed::Unknown
         }
     }
 }

@@ -13,7 +13,7 @@ use conclave_engine::{
     diff::{ChangeKind, DiffRow, FileDiff, RowKind},
     publish::Place,
 };
-use conclave_forge::Version;
+use conclave_forge::{Version, forge_row};
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 
@@ -22,9 +22,9 @@ pub(crate) fn of(version: &Version, file: &FileDiff, place: Place) -> Value {
     let (first, last) = match place {
         Place::File => return whole(version, file, "file"),
         Place::Line(line) => (None, line),
-        Place::Lines(first, last) => (row(file, first), last),
+        Place::Lines(first, last) => (forge_row(file, first), last),
     };
-    let Some(end) = row(file, last) else {
+    let Some(end) = forge_row(file, last) else {
         return whole(version, file, "file");
     };
     let mut position = whole(version, file, "text");
@@ -57,18 +57,6 @@ fn old_path(file: &FileDiff) -> &str {
         ChangeKind::Copied => &file.path,
         _ => &file.old_path,
     }
-}
-
-fn row(file: &FileDiff, line: u32) -> Option<DiffRow> {
-    let row = file.row(line)?;
-    Some(match file.kind {
-        ChangeKind::Copied => DiffRow {
-            kind: RowKind::Added,
-            old: 0,
-            new: line,
-        },
-        _ => row,
-    })
 }
 
 fn range_end(file: &FileDiff, row: DiffRow) -> Value {

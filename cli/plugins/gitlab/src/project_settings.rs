@@ -23,25 +23,19 @@ pub struct ProjectSettings {
 
 #[derive(Deserialize, Default)]
 struct Approvals {
-    #[serde(default)]
     reset_approvals_on_push: Option<bool>,
-    #[serde(default)]
     merge_requests_author_approval: Option<bool>,
-    #[serde(default)]
     merge_requests_disable_committers_approval: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
 struct Project {
-    #[serde(default)]
     default_branch: Option<String>,
-    #[serde(default)]
     only_allow_merge_if_pipeline_succeeds: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
 struct Branch {
-    #[serde(default)]
     protected: Option<bool>,
 }
 

@@ -45,25 +45,19 @@ const MASKS: [&str; 19] = [
 
 #[derive(Debug, Deserialize)]
 struct Approvals {
-    #[serde(default)]
     user_has_approved: Option<bool>,
-    #[serde(default)]
     approved_by: Option<Vec<Approver>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Approver {
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     approved_at: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Reviewer {
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     state: Option<String>,
 }
 
@@ -109,11 +103,8 @@ impl ReviewStateApi for GitLab {
     }
 
     async fn withdraw_approval(&self) -> Result<(), ApiError> {
-        match self.ask("take its approval back", "/unapprove", &json!({})).await {
-            // There is none: that is what was wanted.
-            Err(error) if error.kind != ApiErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        // That there is none is what was wanted.
+        ApiError::found(self.ask("take its approval back", "/unapprove", &json!({})).await).map(drop)
     }
 
     async fn request_changes(&self) -> Result<(), ApiError> {

@@ -9,7 +9,6 @@ const WHAT: &str = "read the tip of the target branch";
 
 #[derive(Debug, Deserialize)]
 struct Branch {
-    #[serde(default)]
     commit: Option<Commit>,
 }
 
@@ -22,7 +21,6 @@ struct Commit {
 struct Comparison {
     #[serde(default)]
     commits: Vec<Commit>,
-    #[serde(default)]
     compare_same_ref: Option<bool>,
 }
 
