@@ -3,7 +3,7 @@
 use url::Url;
 
 /// The address of lines, the first and the last, of a file at a commit, below `url`, a merge request's address, up to `cut`. `blob` is
-/// the forge's name for such pages, `to` stands between the two lines. None if `url` is no such address.
+/// the forge's name for such pages, `to` stands between the two lines. None if `url` is not such an address.
 pub fn code_link(
     url: &str,
     cut: &str,

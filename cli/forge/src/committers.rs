@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 #[derive(Debug)]
 pub struct Committers<T>(Mutex<Option<Committed<T>>>);
 
-/// Committers as a forge tells of them.
+/// Committers as a forge shows them.
 #[derive(Debug)]
 pub enum Committed<T> {
     /// All of them.

@@ -397,13 +397,9 @@ pub fn client_builder(ca_files: &[PathBuf], correct: &str) -> Result<ClientBuild
     Ok(certificates.trusted_by(builder))
 }
 
-/// The value of a header with a token, which is not printed; `variable` is where the user has set the token.
-pub fn token_header(variable: &str, value: &str) -> Result<HeaderValue, ApiError> {
-    let mut header = HeaderValue::from_str(value).map_err(|_| {
-        let text =
-            format!("{variable} holds characters that no token has, such as a line break or a letter with an accent");
-        ApiError::new(ApiErrorKind::UnusableToken, text)
-    })?;
+/// The value of a header with a token, which is not printed; `unusable` is the error's text where it can be none.
+pub fn token_header(value: &str, unusable: &'static str) -> Result<HeaderValue, ApiError> {
+    let mut header = HeaderValue::from_str(value).map_err(|_| ApiError::new(ApiErrorKind::UnusableToken, unusable))?;
     header.set_sensitive(true);
     Ok(header)
 }

@@ -59,7 +59,9 @@ impl GitHub {
     /// The API with these time limits; nothing is asked yet.
     pub fn new(settings: &GitHubSettings, timeouts: ClientTimeouts) -> Result<Self, ApiError> {
         let token = format!("Bearer {}", settings.token.expose_secret());
-        let token = token_header("GITHUB_TOKEN", &token)?;
+        let unusable =
+            "GITHUB_TOKEN holds characters that no token has, such as a line break or a letter with an accent";
+        let token = token_header(&token, unusable)?;
         let repository = &settings.repository;
         let (owner, name) = repository.split_once('/').ok_or_else(|| {
             let text = format!("`{repository}` is not a repository: it looks like OWNER/NAME");

@@ -36,7 +36,9 @@ pub struct GitLab {
 impl GitLab {
     /// The API with these time limits; nothing is asked yet.
     pub fn new(settings: &GitLabSettings, timeouts: ClientTimeouts) -> Result<Self, ApiError> {
-        let token = token_header("GITLAB_TOKEN", settings.token.expose_secret())?;
+        let unusable =
+            "GITLAB_TOKEN holds characters that no token has, such as a line break or a letter with an accent";
+        let token = token_header(settings.token.expose_secret(), unusable)?;
         let dialect = HttpDialect {
             words: WORDS,
             headers: HeaderMap::from_iter([(HeaderName::from_static("private-token"), token)]),
