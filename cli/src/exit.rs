@@ -62,7 +62,7 @@ exits! {
 }
 
 impl Exit {
-    /// Returns whether somebody stopped the program.
+    /// Returns whether a signal stopped the program.
     pub(crate) const fn is_stopped(self) -> bool {
         matches!(self, Self::HungUp | Self::Interrupted | Self::Terminated)
     }

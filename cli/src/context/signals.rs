@@ -175,12 +175,12 @@ async fn next(signal: &mut Option<Signal>) {
     }
 }
 
-/// Returns whether whoever started the program wants it to outlive its terminal, as nohup(1) does: watching for the signal would
-/// undo that.
+/// Returns whether the program was started with SIGHUP ignored, as nohup(1) does: a handler would undo that. True where the system
+/// does not show it, so that the signal keeps its default action.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // The bit of signal N is N - 1. Where nobody says, the signal does what it always did.
+    // Signal N has bit N - 1.
     ignored.is_none_or(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 != 0))
 }
 
