@@ -260,6 +260,14 @@ fn the_reviewers_are_told_of_exactly_these_fields() {
         let (said, _) = rest.split_once(&format!("</{field}>")).expect("its end");
         assert!(!said.trim().is_empty(), "`{field}` is not explained");
     }
+    // The examples of the roles leave the form out: this one has to be read as what it says.
+    let read = scan(example);
+    let [finding] = &read.findings[..] else {
+        panic!("the form of one finding")
+    };
+    for field in FIELDS {
+        assert!(finding.get(field).is_some_and(|text| !text.is_empty()), "{field}");
+    }
 }
 
 macro_rules! case {

@@ -1,12 +1,12 @@
-//! The prompts are what they have to be: each reviewer's file has every part, and its examples are findings.
+//! The prompts are what they have to be: each reviewer's file has every part, and its example says what a finding has to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_shared::severity::Severity;
 
 use super::*;
 use crate::{
-    findings::scan,
+    findings::doubts_of_text,
     judge::{submission_schema, test_support::finding},
     review::{CONTEXT_FILE, INDEX_FILE},
     untrusted::SECTIONS,
@@ -101,92 +101,92 @@ fn every_reviewer_has_severities_with_an_example_each() {
     }
 }
 
+/// The labels of a good example, in order. `codex` names its rule first.
+const LABELS: [&str; 5] = ["Claim", "Evidence", "Second evidence", "Scenario", "Checked"];
+
+/// The good example of a role: severity, category, and its labeled lines in order.
+#[track_caller]
+fn good_example(good: &str) -> (&str, &str, Vec<(&str, &str)>) {
+    let said = good.lines().find_map(|line| line.strip_prefix("Good ("));
+    let kind = said.and_then(|said| said.split_once("): ")).expect("a good example");
+    let (severity, category) = kind.0.split_once(", ").expect("severity and category");
+    assert!(kind.1.len() > 20, "what it shows");
+    let lines = good
+        .lines()
+        .filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
+    (severity, category.trim_matches('`'), lines.collect())
+}
+
 #[test]
-fn every_example_is_a_finding_that_would_be_taken() {
+fn every_example_says_in_short_what_a_finding_has_to_say() {
     for name in ReviewerName::STANDING {
         let text = prompt(name);
-        let examples = part(&text, "## Examples");
-        assert!(examples.contains("\nGood: "), "{name} has no good example");
-        let bad = examples.split_once("\nMust not be reported: ").map(|(_, bad)| bad);
-        let bad = bad.unwrap_or_else(|| panic!("{name} has no example of what must not be reported"));
+        // The format stands in the rules that all share.
+        assert!(
+            !text.contains("<finding") && !text.contains("```"),
+            "{name} repeats the format"
+        );
+        let examples = part(&text, "## Examples").split_once("\nMust not be reported: ");
+        let (good, bad) = examples.unwrap_or_else(|| panic!("{name} has no example of what must not be reported"));
         assert!(bad.len() > 100, "{name} does not say why");
 
-        let block = examples.split("```").nth(1).expect("a block");
-        let scanned = scan(&format!("<findings>{block}</findings>"), &[]);
-        assert_eq!(scanned.faults, Vec::<String>::new(), "{name}");
-        let [example] = &scanned.findings[..] else {
-            panic!("{name} has one good example")
-        };
-        for field in [
-            "severity",
-            "category",
-            "file",
-            "line",
-            "claim",
-            "evidence",
-            "second_file",
-            "second_line",
-            "second_evidence",
-            "scenario",
-            "checked",
-            "needs_context",
-            "confidence",
-            "fix",
-        ] {
-            assert!(
-                example.get(field).is_some_and(|value| !value.is_empty()),
-                "{name}: no {field}"
-            );
-        }
-        let field = |field: &str| example.get(field).unwrap_or_default();
-        assert!(Severity::parse_lenient(field("severity")).is_some(), "{name}");
+        let (severity, category, lines) = good_example(good);
+        assert!(["critical", "warning", "suggestion"].contains(&severity), "{name}");
         assert!(
-            code(part(&text, "## What to flag")).contains(field("category")),
+            code(part(&text, "## What to flag")).contains(category),
             "{name}: the category is none of its own"
         );
+        let labels: Vec<&str> = lines.iter().map(|(label, _)| *label).collect();
+        let rule = usize::from(labels.first() == Some(&"Rule"));
+        assert_eq!(labels[rule..], LABELS, "{name}");
+        assert_eq!(rule == 1, name == "codex", "{name}: who cites rules names one");
+        let lines: BTreeMap<&str, &str> = lines.into_iter().collect();
+        let field = |label: &str| lines[label];
+
         // The rules of REVIEWER_SHARED.md hold for the examples too.
-        let confidence: f64 = field("confidence").parse().expect("a number");
-        assert!((0.8..=1.0).contains(&confidence), "{name}");
-        assert!(field("scenario").contains("->"), "{name}: input and result");
-        let lines = |text: Option<&str>| text.map_or(0, |text| text.lines().count());
-        let first: usize = field("line").parse().expect("a number");
-        let last = example
-            .get("end_line")
-            .map_or(first, |line| line.parse().expect("a number"));
-        assert_eq!(
-            lines(example.code("evidence")),
-            last - first + 1,
-            "{name}: quote and lines differ"
-        );
-        assert!(
-            !field("claim").contains('\n') && field("claim").ends_with('.'),
-            "{name}"
-        );
-        let words = |text: &str| text.split_whitespace().count();
-        assert!(
-            (8..=45).contains(&words(field("claim"))),
-            "{name}: {} words",
-            words(field("claim"))
-        );
-        for hedge in [" may ", " might ", " could ", " seems "] {
-            assert!(!field("claim").contains(hedge), "{name} hedges");
+        let quote = |label: &str| {
+            let quoted = field(label).strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+            let (code, file) = quoted
+                .and_then(|text| text.split_once("` in `"))
+                .unwrap_or_else(|| panic!("{name}: {label} is not a line of code in a file"));
+            assert!(!code.contains('`') && !file.contains(['`', ' ']), "{name}: {label}");
+            assert!(code.len() > 10 && file.contains('.'), "{name}: {label}");
+            code
+        };
+        assert_ne!(quote("Evidence"), quote("Second evidence"), "{name}: two places");
+        assert!(field("Scenario").contains(" -> "), "{name}: input and result");
+        assert!(field("Checked").len() > 60, "{name}: what was opened and seen");
+        assert!(field("Claim").ends_with('.'), "{name}");
+        let words = |label: &str| field(label).split_whitespace().count();
+        let (claim, together) = (words("Claim"), words("Claim") + words("Scenario"));
+        assert!((8..=45).contains(&claim), "{name}: {claim} words");
+        assert!((20..=60).contains(&together), "{name}: {together} words");
+        for label in ["Claim", "Scenario", "Checked"] {
+            for hedge in [" may ", " might ", " could ", " seems "] {
+                assert!(!field(label).contains(hedge), "{name} hedges");
+            }
         }
+        let said = format!("{}\n{}", field("Claim"), field("Scenario"));
+        assert_eq!(doubts_of_text(&said), Vec::new(), "{name}");
     }
 }
 
 #[test]
 fn a_prompt_weighs_little_and_repeats_no_other() {
+    // About four characters a token. A role is read from no cache: at most 1,400 tokens, and 4,200 with the rules that all share.
+    const ROLE: usize = 4 * 1_400;
+    const RULES: usize = 11_020;
+    const { assert!(ROLE + RULES <= 4 * 4_200) };
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for (name, text) in EMBEDDED {
-        // About four characters a token: at most 4,500 tokens for the rules and any one role.
         let length = text.chars().count();
         let most = match name {
             ReviewerName::COORDINATOR => 14_000,
-            SHARED => 11_020,
-            _ => 18_000 - 11_020,
+            SHARED => RULES,
+            _ => ROLE,
         };
         assert!(length <= most, "{name} has {length} characters");
-        for line in text.lines().filter(|line| line.starts_with("- ") && line.len() > 40) {
+        for line in text.lines().filter(|line| line.len() > 40) {
             assert!(seen.insert(line), "{name} repeats: {line}");
         }
     }
@@ -216,6 +216,11 @@ fn the_shared_rules_name_every_reviewer_section_and_severity() {
         assert!(part(&text, "## The workspace").contains(place), "{place} is missing");
     }
     assert!(text.contains("category `prompt-injection`"));
+    // An example must not be taken for the form of an answer, and what stands in front of a bullet is said once.
+    let output = part(&text, "## Output");
+    let (before, format) = output.split_once("```").expect("the form of an answer");
+    assert!(before.contains("example in a role is abridged"), "{before}");
+    assert!(format.contains("<category>kebab-case kind, the word in front of your role's bullet"));
 }
 
 #[test]
