@@ -33,6 +33,7 @@ pub(crate) mod test_support;
 mod texts;
 mod unlisted;
 mod unproven;
+mod wording;
 
 pub use anchors::{AnchorPlace, Lines};
 pub use assess::{Texts, WhoseWords, assess, has_open, needs_judge, wanted};

@@ -7,8 +7,14 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-use super::parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words};
-use crate::review::{Anchor, AnchorState, Squeezed};
+use super::{
+    parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words, readings, without_labels},
+    wording::Wording,
+};
+use crate::{
+    findings::decoded,
+    review::{Anchor, AnchorState, Squeezed},
+};
 
 /// So many lines either side belong to the neighbourhood: as many as a hunk of a diff shows. Many a fix is a line that
 /// is put in front of the quoted one.
@@ -22,6 +28,7 @@ pub struct Lines {
     /// Made when parts of its lines are looked for.
     code: OnceLock<Haystack>,
     words: OnceLock<[Haystack; 2]>,
+    wording: OnceLock<[Wording; 2]>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -52,6 +59,7 @@ impl Lines {
             loose: text.lines().map(loose).collect(),
             code: OnceLock::new(),
             words: OnceLock::new(),
+            wording: OnceLock::new(),
         }
     }
 
@@ -62,6 +70,11 @@ impl Lines {
     fn words(&self) -> &[Haystack; 2] {
         self.words
             .get_or_init(|| Haystack::both_of_words(&self.exact.join("\n")))
+    }
+
+    fn wording(&self) -> &[Wording; 2] {
+        self.wording
+            .get_or_init(|| readings(&self.exact.join("\n")).map(|text| Wording::of(&text)))
     }
 
     /// The text without white space, and where each line that is not empty begins in it.
@@ -130,6 +143,7 @@ impl Anchor {
             squeezed: squeezed(&lines.loose[first..first + length]),
             parts: parts_of_code(&lines.exact[first..first + length]),
             words: Vec::new(),
+            wording: Vec::new(),
         })
     }
 
@@ -140,13 +154,15 @@ impl Anchor {
         let words = parts_of_words(quote);
         // A quote as a tool has shown it has numbers and marks in front of its lines.
         let stands = !words.is_empty() && find_words(&words, lines.words(), line, &|_| true).is_some();
-        let words = if stands {
-            words
+        let (words, quote) = if stands {
+            (words, quote.to_owned())
         } else {
-            parts_of_words(&lines.excerpt(line, length(line, end_line)))
+            let excerpt = lines.excerpt(line, length(line, end_line));
+            (parts_of_words(&excerpt), excerpt)
         };
         Self {
             words,
+            wording: Wording::of(&decoded(&without_labels(&quote))).remembered(),
             parts: Vec::new(),
             ..self
         }
@@ -231,10 +247,15 @@ impl Anchor {
     }
 
     /// The line in which the quoted lines stand as parts of others, folded as quotes are, if each of them does; of several the nearest
-    /// that `may_hold` them. Words that are quoted stand also over the ends of lines, and with marks between them.
+    /// that `may_hold` them. Words that are quoted stand also over the ends of lines, with marks between them, and if most of them do.
     pub(super) fn find_parts(&self, lines: &Lines, near: u32, may_hold: &dyn Fn(u32) -> bool) -> Option<u32> {
         if self.is_of_words() {
-            return find_words(&self.words, lines.words(), near, may_hold);
+            let whole = find_words(&self.words, lines.words(), near, may_hold);
+            if whole.is_some() || self.wording.is_empty() {
+                return whole;
+            }
+            let mut texts = lines.wording().iter();
+            return texts.find_map(|text| text.find(&self.wording, near, may_hold));
         }
         find_code(&self.parts, lines.code(), near, may_hold)
     }
