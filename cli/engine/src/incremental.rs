@@ -31,6 +31,7 @@ mod surroundings;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod texts;
+mod unbroken;
 mod unlisted;
 mod unproven;
 mod wording;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words, readings, without_labels},
+    unbroken::unbroken,
     wording::Wording,
 };
 use crate::{
@@ -29,6 +30,7 @@ pub struct Lines {
     code: OnceLock<Haystack>,
     words: OnceLock<[Haystack; 2]>,
     wording: OnceLock<[Wording; 2]>,
+    unbroken: OnceLock<Box<Self>>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -60,11 +62,18 @@ impl Lines {
             code: OnceLock::new(),
             words: OnceLock::new(),
             wording: OnceLock::new(),
+            unbroken: OnceLock::new(),
         }
     }
 
     fn code(&self) -> &Haystack {
         self.code.get_or_init(|| Haystack::of_code(&self.exact))
+    }
+
+    /// The same lines without what breaks code over several.
+    fn unbroken(&self) -> &Self {
+        self.unbroken
+            .get_or_init(|| Box::new(Self::new(&unbroken(&self.exact).join("\n"))))
     }
 
     fn words(&self) -> &[Haystack; 2] {
@@ -108,6 +117,21 @@ impl Squeezed {
         })
     }
 
+    /// The lines in which the code begins, if it ends with a line or is long enough to be known by itself.
+    fn lines_in(&self, lines: &Lines) -> Vec<u32> {
+        let (text, starts) = lines.squeezed();
+        let begins = |start: usize| {
+            let end = start.saturating_add(self.length);
+            let code = text.get(start..end).unwrap_or_default();
+            let goes_on = |next: char| next.is_alphanumeric() || next == '_';
+            let ends_line = || end == text.len() || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
+            let is_whole = || ends_line() || (self.length >= MIN_SQUEEZED && !text[end..].starts_with(goes_on));
+            hash_of(code) == self.hash && is_whole()
+        };
+        let found = starts.iter().filter(|(_, start)| begins(*start));
+        found.map(|(line, _)| *line).collect()
+    }
+
     /// The places where the code begins in a line of the text, in their order.
     pub(super) fn places_in(&self, lines: &Lines) -> Vec<CodePlace> {
         let (text, starts) = lines.squeezed();
@@ -140,8 +164,8 @@ impl Anchor {
             around: around(lines, first, length),
             under: under(lines, first),
             each: each(&lines.loose[first..first + length]),
-            squeezed: squeezed(&lines.loose[first..first + length]),
-            parts: parts_of_code(&lines.exact[first..first + length]),
+            squeezed: squeezed(&unbroken(&lines.loose[first..first + length])),
+            parts: parts_of_code(&unbroken(&lines.exact[first..first + length])),
             words: Vec::new(),
             wording: Vec::new(),
         })
@@ -232,16 +256,11 @@ impl Anchor {
     /// not `taken`.
     pub(super) fn find_squeezed(&self, lines: &Lines, near: u32, taken: &[u32]) -> Option<u32> {
         let sought = self.squeezed.as_ref()?;
-        let (text, starts) = lines.squeezed();
-        let begins = |start: usize| {
-            let end = start.saturating_add(sought.length);
-            let code = text.get(start..end).unwrap_or_default();
-            let goes_on = |next: char| next.is_alphanumeric() || next == '_';
-            let ends_line = || end == text.len() || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
-            let is_whole = || ends_line() || (sought.length >= MIN_SQUEEZED && !text[end..].starts_with(goes_on));
-            hash_of(code) == sought.hash && is_whole()
-        };
-        let found = starts.iter().filter(|(_, start)| begins(*start)).map(|(line, _)| *line);
+        // What an older version wrote is broken as it was.
+        let found = sought
+            .lines_in(lines.unbroken())
+            .into_iter()
+            .chain(sought.lines_in(lines));
         let found = found.filter(|line| !taken.contains(line) && self.tells_at(lines, *line, sought.length));
         found.min_by_key(|line| line.abs_diff(near))
     }
@@ -257,7 +276,8 @@ impl Anchor {
             let mut texts = lines.wording().iter();
             return texts.find_map(|text| text.find(&self.wording, near, may_hold));
         }
-        find_code(&self.parts, lines.code(), near, may_hold)
+        let find = |text: &Lines| find_code(&self.parts, text.code(), near, may_hold);
+        find(lines).or_else(|| find(lines.unbroken()))
     }
 
     /// Returns whether it is about words.

@@ -303,11 +303,17 @@ mod tests {
     fn white_space_and_line_breaks_do_not_hide_it() {
         let squeezed = CODE.replace("\" + name", "\"+name");
         let split = CODE.replace("execute(", "execute(\n        ");
+        let continued = CODE.replace("return conn", "return \\\n        conn");
+        let formatted = CODE.replace("(\"SELECT \" + name)", "(\n        \"SELECT \" + name,\n    )");
         for (path, text) in [
             (FILE, &squeezed),
             (FILE, &split),
+            (FILE, &continued),
+            (FILE, &formatted),
             ("src/new.py", &squeezed),
+            ("src/new.py", &continued),
             ("vendor/db.py", &split),
+            ("vendor/db.py", &formatted),
         ] {
             let found = moved(gone(), &[(path, text, true)]);
             assert_eq!(found, (path.to_owned(), 2, AnchorState::ChangedBeside), "{text}");
@@ -321,6 +327,12 @@ mod tests {
         let line = "return conn.execute(\"SELECT \" + name)";
         for (path, text) in [
             (FILE, CODE.replace("return", "x = 1; return")),
+            (FILE, CODE.replace("return", "x = 1; return \\\n        ")),
+            (
+                FILE,
+                CODE.replace("return conn.execute(", "x = 1; return conn.execute(\n        ")
+                    .replace("name)\n", "name,\n    )\n"),
+            ),
             (FILE, CODE.replace("execute", "ｅｘｅｃｕｔｅ")),
             ("src/new.py", format!("def load(conn, name): {line}\n")),
             ("vendor/db.py", format!("def load(conn, name): {line}  # safe\n")),
