@@ -16,12 +16,14 @@ mod tags;
 mod written;
 
 pub use claim_words::claim_words;
+pub(crate) use code_lines::code_lines;
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
-pub(crate) use fold::{folded, is_invisible, letters};
+pub(crate) use fold::{decoded, folded, is_invisible, letters, words};
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
-pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, too_long};
+pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, is_import, too_long};
+pub(crate) use relation::{opens_holder, without_texts};
 pub use scan::{
     RawFinding, Report, ScanOutcome, asserted, half_finding, holds_findings, is_listed, may_tell, scan, whole_findings,
 };

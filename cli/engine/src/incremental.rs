@@ -31,8 +31,10 @@ mod surroundings;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod texts;
+mod unbroken;
 mod unlisted;
 mod unproven;
+mod wording;
 
 pub use anchors::{AnchorPlace, Lines};
 pub use assess::{Texts, WhoseWords, assess, has_open, needs_judge, wanted};

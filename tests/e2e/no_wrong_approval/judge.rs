@@ -12,6 +12,7 @@ on_both_runtimes! {
     a_critical_stands_unless_code_refutes_it
     a_judge_may_quote_the_code_when_it_is_asked_for_it
     code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person
+    old_code_whose_function_the_change_alters_leaves_the_approval_to_a_person
     words_that_steer_withhold_the_approval_whatever_the_judge_says
     a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_prompts_are_the_product
     a_merge_keeps_the_highest_severity
@@ -247,6 +248,32 @@ async fn code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person()
         "{}",
         seen.outcome.stdout
     );
+}
+
+async fn old_code_whose_function_the_change_alters_leaves_the_approval_to_a_person() {
+    let comment = "    # every name in this file went through here before\n";
+    for (case, old, new) in [
+        ("it is not reached", comment, "    return name\n    # an early return\n"),
+        (
+            "it is undone",
+            "    return name\n",
+            "    name = input()\n    return name\n",
+        ),
+        ("it is another function's", "def checked(name):", "def unused(name):"),
+    ] {
+        let altered = BASE.replace(old, new);
+        let write = |repository: &Repository| repository.write(FILE, &format!("{altered}{ADDED}"));
+        let scene = changed_with("", write).await;
+        scene.finds(&[&CRITICAL]);
+        scene.decides(&dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)));
+        let seen = scene.review().await;
+        assert_eq!(
+            seen.review["verdict"], "approved",
+            "{case}: the judge's decision counts"
+        );
+        assert_eq!(seen.holds(), ["refuted_by_this_change"], "{case}");
+        assert!(!seen.approved, "{case}: {}", seen.note);
+    }
 }
 
 async fn words_that_steer_withhold_the_approval_whatever_the_judge_says() {

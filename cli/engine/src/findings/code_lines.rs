@@ -3,7 +3,7 @@
 use conclave_shared::comment_marks::CommentMarks;
 
 /// The lines of the file, each without what is a comment.
-pub(super) fn code_lines(path: &str, content: &str) -> Vec<String> {
+pub(crate) fn code_lines(path: &str, content: &str) -> Vec<String> {
     let marks = CommentMarks::of(path);
     let mut inside: Option<&str> = None;
     content.lines().map(|line| code_of(line, marks, &mut inside)).collect()

@@ -3,6 +3,8 @@
 //! Models drop invisible characters, write a look-alike as the letter that it looks like, and break lines at separators
 //! that git does not know. Both sides are brought into one form here; nothing else is done with it.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
@@ -66,6 +68,48 @@ pub(crate) fn letters(text: &str) -> String {
     folded.to_lowercase()
 }
 
+/// The words of a text in that form. Of scripts that part no words each character is one.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let visible = text.chars().filter(|character| !is_invisible(*character));
+    let plain: String = visible.nfkc().collect();
+    let mut words = Vec::new();
+    for word in plain.split(|character: char| !character.is_alphanumeric()) {
+        if word.chars().any(is_of_unparted_script) {
+            let each = word.chars();
+            words.extend(each.map(|character| letters(character.encode_utf8(&mut [0; 4]))));
+        } else {
+            words.push(letters(word));
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Returns whether this is of a script like Chinese or Japanese, which has no spaces between its words.
+const fn is_of_unparted_script(character: char) -> bool {
+    matches!(character, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// So many times a text is decoded: what stands behind a reference may be the beginning of another one.
+const MAX_DECODED: usize = 4;
+
+/// The text with what its character references of HTML stand for. It has the same lines.
+pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed(text);
+    for _ in 0..MAX_DECODED {
+        if !plain.contains('&') {
+            break;
+        }
+        let lines = plain.split('\n').map(|line| htmlize::unescape(line).replace('\n', " "));
+        let next = lines.collect::<Vec<_>>().join("\n");
+        if next == *plain {
+            break;
+        }
+        plain = Cow::Owned(next);
+    }
+    plain
+}
+
 /// The lines of a text as tools that know all separators see them, each with the number that git gives its line.
 pub(super) fn split_lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1..)
@@ -92,6 +136,31 @@ mod tests {
             assert_eq!(folded(one), folded(other), "{one:?}");
         }
         assert_ne!(folded("value = load(key)"), folded("value = store(key)"));
+    }
+
+    #[test]
+    fn references_stand_for_characters_however_often_they_are_escaped() {
+        for (text, plain) in [
+            ("&#105;gnore &lt;all&gt;", "ignore <all>"),
+            ("&#x69;gnore&nbsp;all", "ignore\u{a0}all"),
+            ("&amp;#105;gnore", "ignore"),
+            ("&amp;amp;#105;gnore", "ignore"),
+            ("a&#10;b\nc && d", "a b\nc && d"),
+            ("none", "none"),
+        ] {
+            assert_eq!(decoded(text), plain);
+        }
+    }
+
+    #[test]
+    fn words_are_parted_by_whatever_is_no_letter() {
+        assert_eq!(
+            words("Ignore_previous/INSTRUCTIONS.txt"),
+            ["ignore", "previous", "instructions", "txt"].map(letters)
+        );
+        assert_eq!(words("ig\u{200b}nore; \u{456}t"), ["ignore", "it"].map(letters));
+        assert_eq!(words("请批准 a1"), ["请", "批", "准", "a1"].map(letters));
+        assert_eq!(words(" - "), [""; 0]);
     }
 
     #[test]

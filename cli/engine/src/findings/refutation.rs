@@ -165,7 +165,7 @@ fn is_telling(code: &str) -> bool {
 }
 
 /// Returns whether a line only makes names of other files known: it says nothing of what happens to anything.
-fn is_import(code: &str) -> bool {
+pub(crate) fn is_import(code: &str) -> bool {
     const BEGINNINGS: [&str; 12] = [
         "import ",
         "import(",

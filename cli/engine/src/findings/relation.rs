@@ -74,7 +74,7 @@ fn is_code(word: &str) -> bool {
 }
 
 /// A line of code without its texts in quotes.
-fn without_texts(code: &str) -> String {
+pub(crate) fn without_texts(code: &str) -> String {
     let mut bare = String::new();
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
@@ -90,7 +90,7 @@ fn without_texts(code: &str) -> String {
 }
 
 /// Returns whether a line only opens a type, a module or the like: that says nothing of what happens in it.
-fn opens_holder(code: &str) -> bool {
+pub(crate) fn opens_holder(code: &str) -> bool {
     let mut words = code.split(|character: char| !(character.is_alphanumeric() || character == '_'));
     let first = words.find(|word| !word.is_empty() && !is_one_of(MODIFIERS, word));
     let head = code

@@ -4,7 +4,7 @@ mod steering;
 
 use conclave_shared::finding::Finding;
 
-use super::fold::folded;
+use super::fold::{decoded, folded};
 use crate::{diff::FileDiff, review::CONTEXT_FILE};
 
 /// Returns the changed file that a path written by a model means; the path itself if there is none.
@@ -238,7 +238,7 @@ pub(super) fn claims_injection(claim: &str) -> bool {
 
 /// The words of a text in small letters, with look-alikes as what they look like.
 fn plain_words(text: &str) -> Vec<String> {
-    let folded = folded(&text.to_lowercase()).to_lowercase();
+    let folded = folded(&decoded(text).to_lowercase()).to_lowercase();
     let words = folded.split(|character: char| !character.is_alphanumeric());
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -327,6 +327,8 @@ mod tests {
             "Der Kommentar ist eine Prompt-Injektion.",
             "The comment is a рrоmрt injесtiоn.",
             "A comment tells the reviewers to approve this change.",
+            "The comment is a &#112;rompt &#x69;njection.",
+            "A comment tells the &amp;#114;eviewers to &#97;pprove this change.",
         ] {
             assert!(claims_injection(claim), "{claim}");
         }

@@ -7,8 +7,15 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-use super::parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words};
-use crate::review::{Anchor, AnchorState, Squeezed};
+use super::{
+    parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words, readings, without_labels},
+    unbroken::unbroken,
+    wording::Wording,
+};
+use crate::{
+    findings::decoded,
+    review::{Anchor, AnchorState, Squeezed},
+};
 
 /// So many lines either side belong to the neighbourhood: as many as a hunk of a diff shows. Many a fix is a line that
 /// is put in front of the quoted one.
@@ -22,6 +29,8 @@ pub struct Lines {
     /// Made when parts of its lines are looked for.
     code: OnceLock<Haystack>,
     words: OnceLock<[Haystack; 2]>,
+    wording: OnceLock<[Wording; 2]>,
+    unbroken: OnceLock<Box<Self>>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -52,6 +61,8 @@ impl Lines {
             loose: text.lines().map(loose).collect(),
             code: OnceLock::new(),
             words: OnceLock::new(),
+            wording: OnceLock::new(),
+            unbroken: OnceLock::new(),
         }
     }
 
@@ -59,9 +70,20 @@ impl Lines {
         self.code.get_or_init(|| Haystack::of_code(&self.exact))
     }
 
+    /// The same lines without what breaks code over several.
+    fn unbroken(&self) -> &Self {
+        self.unbroken
+            .get_or_init(|| Box::new(Self::new(&unbroken(&self.exact).join("\n"))))
+    }
+
     fn words(&self) -> &[Haystack; 2] {
         self.words
             .get_or_init(|| Haystack::both_of_words(&self.exact.join("\n")))
+    }
+
+    fn wording(&self) -> &[Wording; 2] {
+        self.wording
+            .get_or_init(|| readings(&self.exact.join("\n")).map(|text| Wording::of(&text)))
     }
 
     /// The text without white space, and where each line that is not empty begins in it.
@@ -93,6 +115,21 @@ impl Squeezed {
             hash: hash_of(&code),
             length: code.len(),
         })
+    }
+
+    /// The lines in which the code begins, if it ends with a line or is long enough to be known by itself.
+    fn lines_in(&self, lines: &Lines) -> Vec<u32> {
+        let (text, starts) = lines.squeezed();
+        let begins = |start: usize| {
+            let end = start.saturating_add(self.length);
+            let code = text.get(start..end).unwrap_or_default();
+            let goes_on = |next: char| next.is_alphanumeric() || next == '_';
+            let ends_line = || end == text.len() || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
+            let is_whole = || ends_line() || (self.length >= MIN_SQUEEZED && !text[end..].starts_with(goes_on));
+            hash_of(code) == self.hash && is_whole()
+        };
+        let found = starts.iter().filter(|(_, start)| begins(*start));
+        found.map(|(line, _)| *line).collect()
     }
 
     /// The places where the code begins in a line of the text, in their order.
@@ -127,9 +164,10 @@ impl Anchor {
             around: around(lines, first, length),
             under: under(lines, first),
             each: each(&lines.loose[first..first + length]),
-            squeezed: squeezed(&lines.loose[first..first + length]),
-            parts: parts_of_code(&lines.exact[first..first + length]),
+            squeezed: squeezed(&unbroken(&lines.loose[first..first + length])),
+            parts: parts_of_code(&unbroken(&lines.exact[first..first + length])),
             words: Vec::new(),
+            wording: Vec::new(),
         })
     }
 
@@ -140,13 +178,15 @@ impl Anchor {
         let words = parts_of_words(quote);
         // A quote as a tool has shown it has numbers and marks in front of its lines.
         let stands = !words.is_empty() && find_words(&words, lines.words(), line, &|_| true).is_some();
-        let words = if stands {
-            words
+        let (words, quote) = if stands {
+            (words, quote.to_owned())
         } else {
-            parts_of_words(&lines.excerpt(line, length(line, end_line)))
+            let excerpt = lines.excerpt(line, length(line, end_line));
+            (parts_of_words(&excerpt), excerpt)
         };
         Self {
             words,
+            wording: Wording::of(&decoded(&without_labels(&quote))).remembered(),
             parts: Vec::new(),
             ..self
         }
@@ -216,27 +256,28 @@ impl Anchor {
     /// not `taken`.
     pub(super) fn find_squeezed(&self, lines: &Lines, near: u32, taken: &[u32]) -> Option<u32> {
         let sought = self.squeezed.as_ref()?;
-        let (text, starts) = lines.squeezed();
-        let begins = |start: usize| {
-            let end = start.saturating_add(sought.length);
-            let code = text.get(start..end).unwrap_or_default();
-            let goes_on = |next: char| next.is_alphanumeric() || next == '_';
-            let ends_line = || end == text.len() || starts.binary_search_by_key(&end, |(_, start)| *start).is_ok();
-            let is_whole = || ends_line() || (sought.length >= MIN_SQUEEZED && !text[end..].starts_with(goes_on));
-            hash_of(code) == sought.hash && is_whole()
-        };
-        let found = starts.iter().filter(|(_, start)| begins(*start)).map(|(line, _)| *line);
+        // What an older version wrote is broken as it was.
+        let found = sought
+            .lines_in(lines.unbroken())
+            .into_iter()
+            .chain(sought.lines_in(lines));
         let found = found.filter(|line| !taken.contains(line) && self.tells_at(lines, *line, sought.length));
         found.min_by_key(|line| line.abs_diff(near))
     }
 
     /// The line in which the quoted lines stand as parts of others, folded as quotes are, if each of them does; of several the nearest
-    /// that `may_hold` them. Words that are quoted stand also over the ends of lines, and with marks between them.
+    /// that `may_hold` them. Words that are quoted stand also over the ends of lines, with marks between them, and if most of them do.
     pub(super) fn find_parts(&self, lines: &Lines, near: u32, may_hold: &dyn Fn(u32) -> bool) -> Option<u32> {
         if self.is_of_words() {
-            return find_words(&self.words, lines.words(), near, may_hold);
+            let whole = find_words(&self.words, lines.words(), near, may_hold);
+            if whole.is_some() || self.wording.is_empty() {
+                return whole;
+            }
+            let mut texts = lines.wording().iter();
+            return texts.find_map(|text| text.find(&self.wording, near, may_hold));
         }
-        find_code(&self.parts, lines.code(), near, may_hold)
+        let find = |text: &Lines| find_code(&self.parts, text.code(), near, may_hold);
+        find(lines).or_else(|| find(lines.unbroken()))
     }
 
     /// Returns whether it is about words.

@@ -762,6 +762,38 @@ fn what_we_resolved_comes_back_as_what_it_was() {
 }
 
 #[test]
+fn code_that_was_fixed_is_back_wherever_it_stands_if_it_is_known_by_itself() {
+    let standing = |severity, code: &str, refuting, anchor| {
+        let mut ours = scene().state(ThreadState::ResolvedByUs);
+        let finding = &mut ours.earlier[0];
+        finding.record.severity = severity;
+        finding.before = Before::Resolved;
+        finding.code = code.to_owned();
+        finding.refuting = refuting;
+        finding.anchor = anchor;
+        surviving(&ours.reconcile()).len()
+    };
+    let code = "    return connection.execute(query + name)";
+    let (none, beside) = (RefutingCode::None, AnchorState::ChangedBeside);
+    assert_eq!(standing(Severity::Critical, code, none, beside), 1);
+    assert_eq!(standing(Severity::Critical, "x", none, AnchorState::Unchanged), 1);
+    for (severity, code, refuting, anchor) in [
+        (Severity::Critical, "    run(x)", none, beside),
+        (Severity::Critical, "", none, beside),
+        (Severity::Critical, code, RefutingCode::Stands, beside),
+        (Severity::Critical, code, none, AnchorState::Changed),
+        (Severity::Critical, code, none, AnchorState::Unknown),
+        (Severity::Warning, code, none, beside),
+    ] {
+        assert_eq!(
+            standing(severity, code, refuting, anchor),
+            0,
+            "{severity} {code:?} {refuting:?} {anchor:?}"
+        );
+    }
+}
+
+#[test]
 fn a_thread_that_a_person_opened_again_is_that_persons() {
     for text in ["won't fix", "Still there."] {
         let mut reopened = scene().replied(AuthorRole::Member, text).word(EarlierStatus::Fixed);

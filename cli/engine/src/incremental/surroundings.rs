@@ -1,15 +1,14 @@
-//! The surroundings of code that refutes a finding: by them a later review knows that the code stands where the judge saw it, and that
-//! no copy of it stands in for it.
+//! The surroundings of code that refutes a finding: with them it counts as code that the change leaves alone, and by them a later review
+//! knows that it stands where the judge saw it, and that no copy of it stands in for it.
 
+mod block;
+
+use self::block::Code;
 use super::anchors::{CodePlace, Lines, hash, index};
 use crate::{
-    findings::{QuotedFile, base_line},
+    findings::{QuotedFile, base_line, without_texts},
     review::{Squeezed, Surroundings},
 };
-
-/// Marks that open something of several lines, with those that close it: what stands behind an open one may be a comment, left out, or
-/// under a condition.
-const PAIRS: [(&str, &str); 4] = [("{", "}"), ("/*", "*/"), ("<!--", "-->"), ("#if", "#endif")];
 
 /// Marks that open a text of several lines, and close it too.
 const QUOTES: [&str; 3] = ["\"\"\"", "'''", "`"];
@@ -40,54 +39,109 @@ struct Piece {
     under: String,
 }
 
-impl Piece {
-    /// All pieces of this code in the file.
-    fn all(code: &Squeezed, file: QuotedFile<'_>, head: &Lines) -> Vec<Self> {
-        let places = code.places_in(head).into_iter();
-        let piece = |place: CodePlace| Self {
+/// One version of a file.
+struct Version {
+    lines: Lines,
+    code: Code,
+}
+
+impl Version {
+    fn new(path: &str, text: &str) -> Self {
+        Self {
+            lines: Lines::new(text),
+            code: Code::new(path, text),
+        }
+    }
+
+    /// All that decides what happens in these lines: those that they are under, the code around them, and what is open where they
+    /// begin, as a text or a part for a preprocessor.
+    fn around(&self, line: u32, end_line: u32) -> Vec<String> {
+        let (first, behind) = (index(line), index(end_line).saturating_add(1));
+        let above = self.code.above(first);
+        let count = |mark: &str| -> usize { above.iter().map(|line| line.matches(mark).count()).sum() };
+        let braces = |mark: &str| -> usize {
+            let bare = above.iter().map(|line| without_texts(line));
+            bare.map(|line| line.matches(mark).count()).sum()
+        };
+        // What is a comment in one language is a directive in another.
+        let written = self.lines.loose.iter().take(first);
+        let directives = |mark: &str| written.clone().filter(|line| line.starts_with(mark)).count();
+        let mut around = vec![
+            under(&self.lines, line),
+            braces("{").wrapping_sub(braces("}")).to_string(),
+            directives("#if").wrapping_sub(directives("#endif")).to_string(),
+        ];
+        around.extend(QUOTES.iter().map(|mark| (count(mark) % 2).to_string()));
+        around.extend(self.code.around(first..behind));
+        around
+    }
+}
+
+/// A file before the change and after it.
+struct Versions<'a> {
+    file: QuotedFile<'a>,
+    base: Version,
+    head: Version,
+}
+
+impl<'a> Versions<'a> {
+    fn of(file: QuotedFile<'a>) -> Self {
+        Self {
+            file,
+            base: Version::new(file.path, file.base.unwrap_or_default()),
+            head: Version::new(file.path, file.head),
+        }
+    }
+
+    /// All pieces of this code at head.
+    fn pieces(&self, code: &Squeezed) -> Vec<Piece> {
+        let places = code.places_in(&self.head.lines).into_iter();
+        let piece = |place: CodePlace| Piece {
             base_line: place
                 .is_whole
-                .then(|| base_line(file, place.line, place.end_line))
+                .then(|| base_line(self.file, place.line, place.end_line))
                 .flatten(),
-            under: under(head, place.line),
+            under: under(&self.head.lines, place.line),
             place,
         };
         places.map(piece).collect()
     }
 
-    fn beside(&self, head: &Lines) -> String {
-        beside(head, self.place.line, self.place.end_line)
-    }
-
-    /// The same at base, if it stands there.
-    fn beside_at_base(&self, base: &Lines) -> Option<String> {
-        let length = self.place.end_line.saturating_sub(self.place.line);
-        self.base_line
-            .map(|line| beside(base, line, line.saturating_add(length)))
+    /// Returns whether the change leaves these lines as they were, and all that decides what happens in them.
+    fn leave_alone(&self, line: u32, end_line: u32) -> bool {
+        let Some(before) = base_line(self.file, line, end_line) else {
+            return false;
+        };
+        let end_before = before.saturating_add(end_line.saturating_sub(line));
+        self.file.base == Some(self.file.head)
+            || self.head.around(line, end_line) == self.base.around(before, end_before)
     }
 }
 
 impl Surroundings {
-    /// The surroundings of these lines of the file, counted from 1; none where they hold no code.
+    /// The surroundings of these lines of the file, counted from 1; none where the change brings them, alters them or alters what decides
+    /// what happens in them, or where they hold no code.
     pub(crate) fn of(file: QuotedFile<'_>, line: u32, end_line: u32) -> Option<Self> {
-        let head = Lines::new(file.head);
-        let code = Squeezed::of(&excerpt(&head, line, end_line))?;
-        let own = under(&head, line);
-        let pieces = Piece::all(&code, file, &head).into_iter();
+        let versions = Versions::of(file);
+        let head = &versions.head.lines;
+        let code = Squeezed::of(&excerpt(head, line, end_line))?;
+        let own = under(head, line);
+        let is_kept = versions.leave_alone(line, end_line);
+        let pieces = versions.pieces(&code).into_iter();
         let copies = pieces.filter(|piece| piece.base_line.is_some() && piece.under == own);
-        Some(Self {
+        is_kept.then(|| Self {
             copies: copies.count(),
-            under: own,
-            beside: beside(&head, line, end_line),
+            under: own.clone(),
         })
     }
 }
 
-/// Returns where the code stands: where it is as it was in the surroundings that are known of it, or else in lines of the change in their
-/// place. Without known surroundings, as in what older versions wrote, any place will do.
+/// Returns where the code stands: where the change leaves it as it was, under the lines that are known of it, or else in lines of the change
+/// in their place. Without known surroundings, as in what older versions wrote, any place will do.
 pub(super) fn standing(code: &Squeezed, known: Option<&Surroundings>, file: QuotedFile<'_>) -> Option<Standing> {
-    let (head, base) = (Lines::new(file.head), Lines::new(file.base.unwrap_or_default()));
-    let pieces = Piece::all(code, file, &head);
+    let versions = Versions::of(file);
+    let (head, base) = (&versions.head.lines, &versions.base.lines);
+    let pieces = versions.pieces(code);
     let is_own = |piece: &Piece| known.is_none_or(|known| piece.under == known.under);
     let kept: Vec<&Piece> = pieces
         .iter()
@@ -95,25 +149,21 @@ pub(super) fn standing(code: &Squeezed, known: Option<&Surroundings>, file: Quot
         .collect();
     // Of several copies any may be the one that is missing.
     let is_complete = known.is_none_or(|known| kept.len() >= known.copies);
-    let is_as_seen = |piece: &Piece| {
-        let beside = piece.beside(&head);
-        // What has come beside it with the target branch is not of the change.
-        known.is_none_or(|known| beside == known.beside || piece.beside_at_base(&base) == Some(beside))
-    };
+    let is_left_alone = |piece: &Piece| versions.leave_alone(piece.place.line, piece.place.end_line);
     // The line that it is under may be another one by the change, or by the target branch.
-    let is_alone = pieces.len() == 1 && code.places_in(&base).len() == 1;
+    let is_alone = pieces.len() == 1 && code.places_in(base).len() == 1;
     let is_under_another = |piece: &Piece| {
-        let under_at_base = piece.base_line.map(|line| under(&base, line));
+        let under_at_base = piece.base_line.map(|line| under(base, line));
         under_at_base.is_some_and(|under| is_alone || known.is_some_and(|known| under == known.under))
     };
-    let as_it_was = kept.into_iter().find(|piece| is_complete && is_as_seen(piece));
+    let as_it_was = kept.into_iter().find(|piece| is_complete && is_left_alone(piece));
     let of_change = || pieces.iter().find(|piece| is_own(piece) || is_under_another(piece));
     let piece = as_it_was.or_else(of_change)?;
     let (line, end_line) = (piece.place.line, piece.place.end_line);
     Some(Standing {
         line,
         end_line,
-        code: excerpt(&head, line, end_line),
+        code: excerpt(head, line, end_line),
         is_of_this_change: as_it_was.is_none(),
     })
 }
@@ -145,35 +195,6 @@ fn under(lines: &Lines, line: u32) -> String {
         above.push(text.clone());
     }
     hash(&above)
-}
-
-/// The hash of the nearest lines beside these in their block, and of what is open where they begin.
-fn beside(lines: &Lines, line: u32, end_line: u32) -> String {
-    let (first, behind) = (index(line), index(end_line).saturating_add(1));
-    let own = indentation(lines, first);
-    let text = |at: Option<usize>| at.and_then(|at| lines.loose.get(at)).cloned().unwrap_or_default();
-    let before = nearest(lines, (0..first).rev(), own);
-    let mut parts = vec![text(before), text(nearest(lines, behind..lines.exact.len(), own))];
-    let count = |mark: &str| -> usize {
-        let above = lines.loose.iter().take(first);
-        above.map(|line| line.matches(mark).count()).sum()
-    };
-    let open = |(open, close): &(&str, &str)| count(open).wrapping_sub(count(close));
-    parts.extend(PAIRS.iter().map(|pair| open(pair).to_string()));
-    parts.extend(QUOTES.iter().map(|mark| (count(mark) % 2).to_string()));
-    hash(&parts)
-}
-
-/// The nearest of these lines that is not empty, if it stands in the same block: not under a smaller indentation, and outside of
-/// any block not behind an empty line.
-fn nearest(lines: &Lines, mut at: impl Iterator<Item = usize>, own: usize) -> Option<usize> {
-    let is_empty = |at: usize| lines.exact.get(at).is_none_or(String::is_empty);
-    let next = if own == 0 {
-        at.next()
-    } else {
-        at.find(|at| !is_empty(*at))
-    };
-    next.filter(|at| !is_empty(*at) && indentation(lines, *at) >= own)
 }
 
 #[cfg(test)]

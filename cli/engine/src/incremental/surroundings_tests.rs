@@ -74,7 +74,12 @@ fn lines_around_it_that_the_change_brings_make_it_the_changes_own() {
         below("    return input\n"),
         below("    return input\n\n\ndef dead(input):\n"),
         below("    if not input:\n        return None\n"),
+        below("    return input\n    x = 1\n    y = 2\n    z = 3\n"),
         BASE.replace("    return input\n", "    input = raw\n    return input\n"),
+        BASE.replace(
+            "    return input\n",
+            "    x = 1\n    y = 2\n\n    input = raw\n    return input\n",
+        ),
         format!("X = \"\"\"\n{BASE}\"\"\"\n"),
         format!("if (0) {{\n{BASE}}}\n"),
         format!("#if 0\n\n{BASE}#endif\n"),
@@ -95,6 +100,34 @@ fn lines_around_it_that_the_change_brings_make_it_the_changes_own() {
 }
 
 #[test]
+fn code_has_surroundings_only_where_the_change_leaves_them_alone() {
+    let of = |head: &str| {
+        let change = grown(head);
+        let line = head.lines().position(|line| line == CODE).expect("the code") + 1;
+        let line = u32::try_from(line).expect("few lines");
+        let file = QuotedFile {
+            path: PATH,
+            head,
+            base: Some(BASE),
+            change: Some(&change),
+        };
+        Surroundings::of(file, line, line)
+    };
+    let elsewhere = BASE.replace("    return v\n", "    v = raw\n    return v\n");
+    assert_eq!(of(&format!("LIMIT = 3\n\n\n{elsewhere}")), Some(seen()));
+    for (old, new) in [
+        ("    input = safe", "    return input\n    input = safe"),
+        ("    return input\n", "    input = raw\n    return input\n"),
+        (
+            "    input = safe",
+            "    return input\n\n\ndef dead(input):\n    input = safe",
+        ),
+    ] {
+        assert_eq!(of(&BASE.replace(old, new)), None, "{new}");
+    }
+}
+
+#[test]
 fn of_several_copies_none_may_be_missing() {
     let known = Surroundings { copies: 2, ..seen() };
     let head = format!("import re\n\n\n{BASE}");
@@ -102,10 +135,12 @@ fn of_several_copies_none_may_be_missing() {
 }
 
 #[test]
-fn without_known_surroundings_only_the_change_of_its_lines_counts() {
+fn without_known_surroundings_any_place_will_do_that_the_change_leaves_alone() {
+    let elsewhere = format!("LIMIT = 3\n\n\n{BASE}");
+    assert_eq!(is_of_change(None, &elsewhere, Some(BASE)), Some(false));
+    assert_eq!(is_of_change(None, &elsewhere, None), Some(true));
     let head = BASE.replace("def guard(input):\n", "def guard(input):\n    return input\n");
-    assert_eq!(is_of_change(None, &head, Some(BASE)), Some(false));
-    assert_eq!(is_of_change(None, &head, None), Some(true));
+    assert_eq!(is_of_change(None, &head, Some(BASE)), Some(true));
 }
 
 #[test]

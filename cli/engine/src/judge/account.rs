@@ -83,7 +83,8 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
             continue;
         };
         let reason = format!(
-            "the judge counts \"{}\" as refuted or fixed by code that this change itself adds or alters; compare the two.",
+            "the judge counts \"{}\" as refuted or fixed by code that this change itself adds or alters, or whose function it alters; \
+             compare the two.",
             entry.finding.claim.trim()
         );
         holds.push(ApprovalHold::new(HoldCause::RefutedByThisChange, reason).at([place(entry), refutation.place()]));

@@ -26,6 +26,10 @@ pub struct Anchor {
     /// The quoted words, line by line, of a finding about what people wrote, or about words that steer the review; none in others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) words: Vec<QuotedPart>,
+    /// A small sum of each of these words in their order, by which they are known where some of them were changed; none in what older
+    /// versions wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) wording: Vec<u32>,
 }
 
 /// A quoted line in the form in which it is looked for inside of others.

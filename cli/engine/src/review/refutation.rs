@@ -34,8 +34,6 @@ pub struct Refutation {
 pub struct Surroundings {
     /// The lines that it is under by their smaller indentation, from that of its block to the outermost.
     pub(crate) under: String,
-    /// The lines beside it in its block, and what is open where it begins: comments, texts and brackets.
-    pub(crate) beside: String,
     /// How many pieces of the same code, this one included, the change leaves as they were under the same lines.
     pub(crate) copies: usize,
 }
@@ -44,9 +42,10 @@ pub struct Surroundings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefutationStatus {
-    /// It stands, in code that the change leaves as it was.
+    /// It stands, in code that the change leaves as it was, with the rest of its function or block.
     UnchangedCode,
-    /// It stands, in lines that the change itself adds, alters or moves: a person has to compare the two.
+    /// It stands, in lines that the change itself adds, alters or moves, or whose function or block it alters: a person has to compare
+    /// the two.
     ThisChange,
     /// It does not stand, or says nothing.
     Invalid,

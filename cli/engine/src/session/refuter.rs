@@ -99,24 +99,28 @@ impl Refuter {
                 .find(|file| file.path == path),
         };
         match check_refutation(finding, file, quoted.line, &quoted.quote) {
-            Ok(found) => Refutation {
-                surroundings: if found.is_of_this_change {
+            Ok(found) => {
+                // The rest of its function decides whether the code is reached, and whether what it does lasts.
+                let surroundings = if found.is_of_this_change {
                     None
                 } else {
                     Surroundings::of(file, found.line, found.end_line)
-                },
-                file: quoted.file,
-                line: found.line,
-                end_line: (found.end_line > found.line).then_some(found.end_line),
-                quote: found.code,
-                status: if found.is_of_this_change {
-                    RefutationStatus::ThisChange
-                } else {
-                    RefutationStatus::UnchangedCode
-                },
-                needed: false,
-                fault: None,
-            },
+                };
+                Refutation {
+                    file: quoted.file,
+                    line: found.line,
+                    end_line: (found.end_line > found.line).then_some(found.end_line),
+                    quote: found.code,
+                    status: if surroundings.is_some() {
+                        RefutationStatus::UnchangedCode
+                    } else {
+                        RefutationStatus::ThisChange
+                    },
+                    needed: false,
+                    fault: None,
+                    surroundings,
+                }
+            }
             Err(fault) => quoted.invalid(fault),
         }
     }

@@ -191,6 +191,7 @@ async fn follow(
     }
     moved.search(existing, CONTEXT_FILE, written, true);
     moved.search_description(existing, &described);
+    moved.search_names(existing);
     moved.settle(existing);
     Ok(())
 }

@@ -1142,6 +1142,27 @@ async fn what_was_fixed_and_is_back_is_said_in_its_old_thread() {
 }
 
 #[tokio::test]
+async fn a_critical_that_was_fixed_is_back_among_other_lines_and_in_another_file() {
+    let bad = "bad code that still runs";
+    for (path, pushed) in [
+        (A, text(&[(25, bad)])),
+        ("src/copy.py", format!("# elsewhere\n{bad}\n")),
+    ] {
+        let scene = Scene::of(&[(A, &text(&[(5, bad)]))]).await;
+        scene.run(&[(A, bad, CRITICAL)]).await;
+        scene.push(&[(A, &text(&[(5, "pass")]))]);
+        let run = scene.run_judged(&[], says(bad, "fixed")).await;
+        assert_eq!(run.surviving(), [""; 0], "{path}");
+        assert!(scene.thread(bad).resolved, "{path}");
+        scene.push(&[(path, &pushed)]);
+        let run = scene.run(&[]).await;
+        assert_eq!(run.surviving(), [format!("critical Bad: {bad}.")], "{path}");
+        assert_eq!(run.review.findings[0].finding.file, path);
+        assert!(!scene.thread(bad).resolved && !scene.is_approved(), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_deleted_thread_is_not_posted_again_and_its_finding_still_stands() {
     let scene = Scene::new().await;
     scene.run(&BOTH).await;

@@ -9,10 +9,11 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::plain_words;
-use crate::findings::fold::is_invisible;
+use crate::findings::fold::{decoded, is_invisible};
 
 /// Returns whether a claim says that a text is about to steer its reviewers.
 pub(super) fn is_claimed(claim: &str) -> bool {
+    let claim = decoded(claim);
     let visible = claim.chars().filter(|character| !is_invisible(*character));
     let text = visible.nfkc().collect::<String>().to_lowercase();
     let words = text.split(|character: char| !character.is_alphanumeric());

@@ -6,6 +6,7 @@ use crate::{
     incremental::{
         EarlierStatus, EarlierVerdicts, ReplyIntent,
         authority::{argument, decision, unanswered},
+        parts::MIN_CODE,
         texts,
     },
     review::{
@@ -136,15 +137,29 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     }
 }
 
-/// Returns whether a serious finding that was settled by code is there again: the code that it quotes is what it was before, and so are
-/// the lines beside it, or the code that refuted it does not count any more. Words that were gone are back wherever they stand.
+/// Returns whether a serious finding that was settled by code is there again: the code that refuted it does not count any more, or what
+/// it quotes was gone, as none is remembered, and is back. Words are that wherever they stand, and so is code that is long enough to be
+/// known by itself; other code only with the lines beside it.
 fn is_back(finding: &ExistingFinding) -> bool {
     let is_of_words = finding.record.anchor.as_ref().is_some_and(Anchor::is_of_words);
+    // Where it was not looked for everywhere, there is none.
+    let tells = || {
+        finding
+            .code
+            .chars()
+            .filter(|character| !character.is_whitespace())
+            .count()
+            >= MIN_CODE
+    };
     finding.record.is_serious()
         && match finding.refuting {
             RefutingCode::Gone | RefutingCode::Uncovered => is_there(finding),
             RefutingCode::None if is_of_words => is_there(finding),
-            RefutingCode::None => finding.anchor == AnchorState::Unchanged,
+            RefutingCode::None => match finding.anchor {
+                AnchorState::Unchanged => true,
+                AnchorState::ChangedBeside => tells(),
+                AnchorState::Changed | AnchorState::Unknown => false,
+            },
             RefutingCode::Stands => false,
         }
 }

@@ -1,0 +1,318 @@
+//! The code that decides together with a piece of it what happens there: the rest of its function or block, and outside of any the
+//! statements next to it.
+//!
+//! What runs before a check may leave it out, what comes behind it may undo it, at whatever distance in one function. Other functions of
+//! the file are none of its business.
+
+use std::ops::Range;
+
+use crate::findings::{code_lines, is_import, opens_holder};
+
+/// So many statements either side belong to code that is in no function.
+const NEIGHBORS: usize = 3;
+
+/// Words that begin a block which is no definition.
+const CONTROL: &str = "if else elif elseif elsif unless for foreach while until loop do try except catch rescue finally ensure with using \
+    switch select case default match begin when synchronized unsafe";
+
+/// The lines of a text without their comments.
+pub(super) struct Code(Vec<String>);
+
+impl Code {
+    pub(super) fn new(path: &str, text: &str) -> Self {
+        let lines = code_lines(path, text).into_iter();
+        Self(lines.map(|line| line.trim_end().to_owned()).collect())
+    }
+
+    /// The lines before this one, counted from 0.
+    pub(super) fn above(&self, first: usize) -> &[String] {
+        &self.0[..first.min(self.0.len())]
+    }
+
+    /// The code that decides with these lines, from 0, what happens in them; they are a part of it.
+    pub(super) fn around(&self, lines: Range<usize>) -> Vec<String> {
+        let Range { start, end } = lines;
+        let written = (start..end).filter(|at| !self.is_empty(*at));
+        let own = written.map(|at| self.indentation(at)).min().unwrap_or_default();
+        let (outermost, block) = match self.outermost(start, own) {
+            Some(header) => (
+                header,
+                self.with_marks(header)..self.end_of(self.indentation(header), end),
+            ),
+            None => (start, start..self.end_of(own, end)),
+        };
+        let mut around: Vec<usize> = Vec::new();
+        if outermost == start {
+            around.extend(self.statements((0..start).rev(), own));
+            around.extend(self.statements(block.end..self.0.len(), own));
+        }
+        around.extend(self.namesakes(outermost));
+        around.extend(block.filter(|at| !self.is_empty(*at)));
+        around.into_iter().map(|at| self.text(at).to_owned()).collect()
+    }
+
+    /// The line that opens the outermost block around a line, of those that hold statements: a type or a module holds functions.
+    fn outermost(&self, line: usize, own: usize) -> Option<usize> {
+        let mut bound = own;
+        let mut outermost = None;
+        for at in (0..line).rev() {
+            if self.is_empty(at) || self.is_directive(at) || self.indentation(at) >= bound {
+                continue;
+            }
+            bound = self.indentation(at);
+            let header = self.beginning(at);
+            if holds_others(self.text(header)) {
+                break;
+            }
+            outermost = Some(header);
+        }
+        outermost
+    }
+
+    /// The line with which a header begins whose last line this is: `{`, `) -> str:` and `} else {` are the end of one.
+    fn beginning(&self, last: usize) -> usize {
+        let own = self.indentation(last);
+        let is_end = |at: usize| {
+            let text = self.text(at).trim_start();
+            text.starts_with(['{', '}', ')', ']']) || text.starts_with("where")
+        };
+        let mut header = last;
+        for at in (0..last).rev() {
+            if !is_end(header) || (!self.is_empty(at) && self.indentation(at) < own) {
+                break;
+            }
+            if !self.is_empty(at) && self.indentation(at) == own {
+                header = at;
+            }
+        }
+        header
+    }
+
+    /// The first of the lines right above a header that are marks of it, as decorators are, or else its own.
+    fn with_marks(&self, header: usize) -> usize {
+        let is_mark = |at: &usize| {
+            let text = self.text(*at).trim_start();
+            text.starts_with(['@', '[']) || text.starts_with("#[")
+        };
+        let marks = (0..header).rev().take_while(is_mark);
+        marks.last().unwrap_or(header)
+    }
+
+    /// The line, from this one on, at which a block ends whose header has this indentation.
+    fn end_of(&self, header: usize, from: usize) -> usize {
+        let is_behind = |at: &usize| !self.is_empty(*at) && !self.is_directive(*at) && self.indentation(*at) <= header;
+        (from..self.0.len()).find(is_behind).unwrap_or(self.0.len())
+    }
+
+    /// The nearest of these lines that are statements of this indentation, as far as the block around them goes.
+    fn statements(&self, lines: impl Iterator<Item = usize>, own: usize) -> Vec<usize> {
+        let is_inside = |at: &usize| self.is_empty(*at) || self.indentation(*at) >= own;
+        let is_statement = |at: &usize| {
+            let text = self.text(*at);
+            self.indentation(*at) == own
+                && text.contains(char::is_alphanumeric)
+                && !is_import(text.trim_start())
+                && !self.is_definition(*at)
+        };
+        lines
+            .take_while(is_inside)
+            .filter(is_statement)
+            .take(NEIGHBORS)
+            .collect()
+    }
+
+    fn is_definition(&self, at: usize) -> bool {
+        let next = (at + 1..self.0.len()).find(|next| !self.is_empty(*next));
+        let opens = next.is_some_and(|next| {
+            self.indentation(next) > self.indentation(at) || self.text(next).trim_start().starts_with('{')
+        });
+        opens && !is_control(self.text(at))
+    }
+
+    /// The lines outside of any block that give another meaning to the name that this one gives one.
+    fn namesakes(&self, line: usize) -> Vec<usize> {
+        let named = |at: usize| given_name(self.text(at)).filter(|_| !self.is_empty(at) && self.indentation(at) == 0);
+        let Some(name) = named(line).filter(|_| !holds_others(self.text(line))) else {
+            return Vec::new();
+        };
+        (0..self.0.len()).filter(|at| named(*at) == Some(name)).collect()
+    }
+
+    fn text(&self, at: usize) -> &str {
+        self.0.get(at).map(String::as_str).unwrap_or_default()
+    }
+
+    fn is_empty(&self, at: usize) -> bool {
+        self.text(at).trim().is_empty()
+    }
+
+    /// Returns whether a line is for a preprocessor, which does not indent it with the code.
+    fn is_directive(&self, at: usize) -> bool {
+        self.text(at).starts_with('#')
+    }
+
+    fn indentation(&self, at: usize) -> usize {
+        let text = self.text(at);
+        text.len() - text.trim_start().len()
+    }
+}
+
+/// Returns whether a header opens a type, a module or an object: what holds functions.
+fn holds_others(header: &str) -> bool {
+    let is_object = ["= {", ": {", "default {"].iter().any(|end| header.ends_with(end));
+    is_object || opens_holder(header)
+}
+
+fn is_control(text: &str) -> bool {
+    let mut words = text.split(|character: char| !character.is_alphanumeric());
+    let first = words.find(|word| !word.is_empty()).unwrap_or_default();
+    CONTROL.split_ascii_whitespace().any(|word| word == first)
+}
+
+/// The name that a line gives a meaning: of a function that it defines, or of a value that it sets.
+fn given_name(line: &str) -> Option<&str> {
+    let end = line.find(['(', '=', ':'])?;
+    let (head, rest) = line.split_at(end);
+    let mut words = head
+        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
+        .filter(|word| !word.is_empty());
+    let name = words.next_back()?;
+    // A call alone gives none.
+    let is_call = rest.starts_with('(') && !rest.starts_with("()") && words.next_back().is_none();
+    (!is_call && !rest.starts_with("::") && !head.contains('.')).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the lines around the one with this text are the same in both versions of a file.
+    fn is_same_around(path: &str, code: &str, before: &str, after: &str) -> bool {
+        let around = |text: &str| {
+            let at = text.lines().position(|line| line.contains(code)).expect("the code");
+            Code::new(path, text).around(at..at + 1)
+        };
+        around(before) == around(after)
+    }
+
+    const PYTHON: &str = "import re\n\nLIMIT = 3\n\n\n@route\ndef guard(input, raw):\n    if raw:\n        input = raw\n    log(input)\n    \
+         input = escape(input)\n    log(input)\n\n    return input\n\n\ndef other(v):\n    return v\n";
+
+    #[test]
+    fn what_is_done_anywhere_in_its_function_belongs_to_it() {
+        for (old, new) in [
+            ("    if raw:\n", "    return input\n    if raw:\n"),
+            ("    if raw:\n", "    if not raw:\n"),
+            ("        input = raw\n", "        return raw\n"),
+            ("\n    return input", "\n    input = raw\n    return input"),
+            ("    return input\n", "    return raw\n"),
+            ("    return input\n", "    return input\n    x = 1\n"),
+            ("def guard(", "def unused("),
+            ("@route\n", ""),
+            ("@route\n", "@skipped\n@route\n"),
+            ("    return v\n", "    return v\n\n\nguard = None\n"),
+            (
+                "    return v\n",
+                "    return v\n\n\ndef guard(input, raw):\n    return raw\n",
+            ),
+        ] {
+            let after = PYTHON.replacen(old, new, 1);
+            assert_ne!(after, PYTHON, "{old}");
+            assert!(!is_same_around("a.py", "escape(input)", PYTHON, &after), "{after}");
+        }
+    }
+
+    #[test]
+    fn what_is_done_in_other_functions_and_in_comments_does_not() {
+        for (old, new) in [
+            ("import re\n", "import os\nimport re\n"),
+            ("LIMIT = 3\n", "LIMIT = 4\nMORE = {\"a\": 1}\n"),
+            ("    if raw:\n", "    # of the request\n\n    if raw:\n"),
+            ("    log(input)\n", "    log(input)  # see above\n"),
+            ("    return v\n", "    v = raw\n    return guard(v, raw)\n"),
+            (
+                "    return v\n",
+                "    return v\n\n\ndef third(input):\n    return input\n",
+            ),
+            ("@route\n", "def before(input):\n    return input\n\n\n@route\n"),
+        ] {
+            let after = PYTHON.replacen(old, new, 1);
+            assert_ne!(after, PYTHON, "{old}");
+            assert!(is_same_around("a.py", "escape(input)", PYTHON, &after), "{after}");
+        }
+    }
+
+    #[test]
+    fn a_type_or_an_object_holds_functions_and_is_none() {
+        let cases = [
+            (
+                "a.java",
+                "public class A {\n    void one(X x) {\n        check(x);\n    }\n\n    void two() {\n    }\n}\n",
+            ),
+            (
+                "a.cs",
+                "class A\n{\n    void One(X x)\n    {\n        check(x);\n    }\n\n    void two()\n    {\n    }\n}\n",
+            ),
+            (
+                "a.js",
+                "export default {\n    one(x) {\n        check(x);\n    },\n\n    two() {\n    },\n}\n",
+            ),
+            (
+                "a.rs",
+                "impl A {\n    fn one(x: X) {\n        check(x);\n    }\n\n    fn two() {\n    }\n}\n",
+            ),
+            ("a.go", "func one(x X) {\n\tcheck(x)\n}\n\nfunc two() {\n}\n"),
+        ];
+        for (path, text) in cases {
+            let in_two = text.replace("two()", "two(int y)");
+            assert!(is_same_around(path, "check(x)", text, &in_two), "{text}");
+            let line = text.lines().find(|line| line.contains("check(x)")).expect("a line");
+            for behind in [
+                line.replace("check(x)", "x = y"),
+                format!("\n{}", line.replace("check(x)", "return")),
+            ] {
+                let after = text.replace(line, &format!("{line}\n{behind}"));
+                assert!(!is_same_around(path, "check(x)", text, &after), "{after}");
+            }
+        }
+    }
+
+    #[test]
+    fn outside_of_functions_the_statements_next_to_it_belong_to_it() {
+        let text = "import re\n\nRAW = read()\n\ninput = escape(RAW)\n\n\ndef checked(name):\n    return name\n\n\nrun(input)\n";
+        let around = |after: &str| is_same_around("a.py", "escape(RAW)", text, after);
+        for after in [
+            text.replace("input = e", "exit(0)\n\ninput = e"),
+            text.replace("\n\ndef", "\ninput = RAW\n\ndef"),
+            text.replace("run(", "input = RAW\nrun("),
+            text.to_owned() + "\n\n\na = 1\nb = 2\nc = 3\ninput = RAW\n",
+        ] {
+            assert!(!around(&after), "{after}");
+        }
+        for after in [
+            text.replace("import re", "import os\nimport re"),
+            text.replace("    return name", "    return str(name)"),
+            text.replace("def checked", "def more(name):\n    return name\n\n\ndef checked"),
+        ] {
+            assert!(around(&after), "{after}");
+        }
+    }
+
+    #[test]
+    fn lines_have_the_name_that_they_give_a_meaning() {
+        for (line, name) in [
+            ("def checked(name):", Some("checked")),
+            ("static int check(char *x)", Some("check")),
+            ("check() {", Some("check")),
+            ("checked = lambda x: x", Some("checked")),
+            ("const NAME: &str = \"x\";", Some("NAME")),
+            ("permissions: read", Some("permissions")),
+            ("app.get(\"/x\", (request) => {", None),
+            ("describe(\"x\", () => {", None),
+            ("std::run(x)", None),
+            ("return x", None),
+        ] {
+            assert_eq!(given_name(line), name, "{line}");
+        }
+    }
+}
