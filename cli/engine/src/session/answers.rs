@@ -3,6 +3,7 @@
 //! An answer that cannot be read costs the reviewer one more turn that names the fault, and so do quotes that do not stand
 //! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
 
+mod calls;
 mod messages;
 mod sameness;
 
@@ -10,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName};
-use serde_json::Value;
 
 use self::{
+    calls::{Given, given},
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
     sameness::{is_same, makes_good, repeats_it, says_again},
 };
@@ -25,9 +26,9 @@ use crate::{
     diff::FileDiff,
     findings::{
         Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        is_listed, may_tell, path_of, scan, whole_findings,
+        is_listed, path_of, scan, whole_findings,
     },
-    ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
+    ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
 };
@@ -73,7 +74,7 @@ pub(super) struct Answers<'a> {
     heard: BTreeSet<String>,
     /// Findings that could not be read and did not come again.
     owed: usize,
-    /// Tools that do not exist, with words that may tell a problem and that they were given.
+    /// Tools with words that may tell a problem and that they were given, which none takes.
     unheard: BTreeMap<String, String>,
     /// Answers that broke off and were not read yet.
     broken: Vec<String>,
@@ -213,12 +214,17 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Asks for what a tool that does not exist was given.
+    /// Asks for what a tool was given that takes no findings.
     fn miss_unheard(&mut self) {
         for (tool, words) in std::mem::take(&mut self.unheard) {
-            let tool: String = tool.chars().take(60).collect();
+            let name: String = tool.chars().take(60).collect();
+            let why = if WORKSPACE_TOOLS.contains(&tool.as_str()) {
+                format!("`{name}` takes no findings")
+            } else {
+                format!("there is no tool `{name}`")
+            };
             self.faults.push(format!(
-                "there is no tool `{tool}`, and what it was given was not read; give all findings in the block"
+                "{why}, and what it was given was not read; give all findings in the block"
             ));
             self.words.get_or_insert(words);
         }
@@ -407,19 +413,19 @@ impl<'a> Answers<'a> {
 impl FollowUp for Answers<'_> {
     async fn hear_calls(&mut self, calls: &[StrayCall]) {
         for call in calls {
-            let is_new = self.heard.insert(format!("{} {}", call.tool, call.arguments));
-            let words = words_of(&call.arguments);
-            if !is_new {
+            if !self.heard.insert(format!("{} {}", call.tool, call.arguments)) {
                 continue;
             }
-            let scanned = scan(&words, &self.paths());
-            if scanned.findings.is_empty() && scanned.lost == 0 {
-                if may_tell(&words, &self.paths()) {
+            let given = given(call, &self.paths());
+            match given {
+                Some(Given::Findings(text)) => {
+                    self.read(&text).await;
+                    self.asserted.extend(self.words.take());
+                }
+                Some(Given::Words(words)) => {
                     self.unheard.insert(call.tool.clone(), words);
                 }
-            } else {
-                self.read(&words).await;
-                self.asserted.extend(self.words.take());
+                None => {}
             }
         }
     }
@@ -486,28 +492,4 @@ fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
     };
     let patches = member.patches.iter().filter(|_| member.required);
     patches.filter(counts).copied().collect()
-}
-
-/// The words that a tool was given: all of its arguments, or, where a text among them holds findings, all texts. Those with
-/// findings are the last ones, as a list is in an answer.
-fn words_of(arguments: &str) -> String {
-    fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-        match value {
-            Value::String(text) => found.push(text),
-            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
-            Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
-            _ => {}
-        }
-    }
-    let Ok(value) = serde_json::from_str::<Value>(arguments) else {
-        return arguments.to_owned();
-    };
-    let mut found = Vec::new();
-    texts(&value, &mut found);
-    let (lists, mut words): (Vec<&str>, Vec<&str>) = found.into_iter().partition(|text| text.contains("<find"));
-    if lists.is_empty() {
-        return value.to_string();
-    }
-    words.extend(lists);
-    words.join("\n")
 }

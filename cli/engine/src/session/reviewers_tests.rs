@@ -763,6 +763,23 @@ async fn what_a_tool_that_does_not_exist_is_given_beside_a_list_or_in_the_second
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_finding_given_to_a_tool_that_exists_counts() {
+    let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let stage = Stage::new(|_, _| nothing_found(5));
+    let (context, around, _stop) = context(&stage);
+    *around.stray.lock().expect("free") = vec![StrayCall {
+        tool: "grep".to_owned(),
+        arguments: serde_json::json!({"pattern": whole, "path": "small"}).to_string(),
+    }];
+    let input = PanelInput {
+        source: Arc::new(OneFile),
+        ..input()
+    };
+    let panel = run_at_once(&context, members(&["security"]), &input, 1).await;
+    assert_eq!(panel.findings.len(), 1, "{:#?}", panel.reports[0]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
     let whole = finding("warning", "The key is not checked.", "value = os.environ[key]");
     let no_line = whole.replace("<line>4</line>", "");
