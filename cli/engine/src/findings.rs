@@ -23,6 +23,7 @@ pub(crate) use fold::{folded, is_invisible, letters};
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, too_long};
 pub use scan::{
-    RawFinding, Report, ScanOutcome, asserted, half_finding, holds_findings, is_listed, may_tell, scan, whole_findings,
+    RawFinding, Report, ScanOutcome, asserted, half_finding, holds_findings, is_listed, may_tell, scan, thought,
+    whole_findings,
 };
 pub use written::path_of;

@@ -26,18 +26,18 @@ use crate::{
     diff::FileDiff,
     findings::{
         Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        is_listed, path_of, scan, whole_findings,
+        is_listed, path_of, scan, thought, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
 };
 
-/// Fault of an answer after a message that asserts a problem which is in no finding; its words follow.
-const TOLD_BEFORE: &str = "an earlier message, beside a tool call, describes a problem that no finding reports; which is it? Report it \
-    as a <finding>, or, if it was none, answer <findings></findings> alone: ";
-/// Maximum number of sentences beside tool calls that are remembered.
-const MAX_ASSERTED: usize = 40;
+/// Fault of an answer after a message, or thinking, that asserts a problem which is in no finding; its words follow.
+const TOLD_BEFORE: &str = "what you wrote before, beside a tool call or in your thinking, describes a problem that no finding reports; \
+    which is it? Report it as a <finding>, or, if it was none, answer <findings></findings> alone: ";
+/// Maximum number of sentences beside tool calls that are compared with the findings. What is told beyond them is asked about.
+const MAX_COMPARED: usize = 200;
 
 #[derive(Default)]
 struct Fetched(BTreeMap<(String, bool), String>);
@@ -82,6 +82,10 @@ pub(super) struct Answers<'a> {
     words: Option<String>,
     /// Sentences beside tool calls that assert a problem, and were not asked about.
     asserted: Vec<String>,
+    /// The same of the thinking in front of the last answer.
+    thought: Vec<String>,
+    /// Whether it was asked about a problem that it had only told. What it thinks before it answers that is no news.
+    is_asked_of_words: bool,
 }
 
 impl<'a> Answers<'a> {
@@ -106,6 +110,8 @@ impl<'a> Answers<'a> {
             broken: Vec::new(),
             words: None,
             asserted: Vec::new(),
+            thought: Vec::new(),
+            is_asked_of_words: false,
         }
     }
 
@@ -172,7 +178,6 @@ impl<'a> Answers<'a> {
         } else {
             let asserted = asserted(text, &self.paths());
             self.asserted.extend(asserted);
-            self.asserted.truncate(MAX_ASSERTED);
         }
     }
 
@@ -183,19 +188,24 @@ impl<'a> Answers<'a> {
         self.miss_asserted();
     }
 
-    /// Asks about a problem that was asserted beside a tool call and is in no finding. One in another notation is owed a finding,
-    /// as beside an empty list.
+    /// Asks about a problem that was asserted beside a tool call, or in thinking, and is in no finding. One in another notation is
+    /// owed a finding, as beside an empty list; in thinking it may have been weighed.
     fn miss_asserted(&mut self) {
         let findings = self.findings.iter().map(Report::from);
         let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
-        let asserted = std::mem::take(&mut self.asserted);
+        let (asserted, thought) = (std::mem::take(&mut self.asserted), std::mem::take(&mut self.thought));
         let paths = self.paths();
         let is_reported = |words: &String| reports.iter().any(|report| report.covers(words, &paths));
-        let unreported: Vec<String> = asserted.into_iter().filter(|words| !is_reported(words)).collect();
-        if unreported.iter().any(|words| is_listed(words, &paths)) {
+        let unreported = |told: Vec<String>| -> Vec<String> {
+            let told = told.into_iter().enumerate();
+            let missing = told.filter(|(at, words)| *at >= MAX_COMPARED || !is_reported(words));
+            missing.map(|(_, words)| words).collect()
+        };
+        let (asserted, thought) = (unreported(asserted), unreported(thought));
+        if asserted.iter().any(|words| is_listed(words, &paths)) {
             self.owed = self.owed.max(1);
         }
-        if let Some(words) = unreported.into_iter().next() {
+        if let Some(words) = asserted.into_iter().chain(thought).next() {
             self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
             self.words.get_or_insert(words);
         }
@@ -356,6 +366,7 @@ impl<'a> Answers<'a> {
         let mut parts = Vec::new();
         if !self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
             self.pending.push(RepairKind::Unreadable);
+            self.is_asked_of_words |= self.words.is_some();
             parts.push(about_faults(&self.faults));
         }
         let misquoted: Vec<&Hallucinated> = self.open.iter().filter(|lost| lost.can_be_repaired()).collect();
@@ -438,6 +449,9 @@ impl FollowUp for Answers<'_> {
     async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
         self.read_earlier(answer).await;
         self.heard.extend(answer.message.clone());
+        if !self.is_asked_of_words {
+            self.thought = thought(&answer.text, &self.paths());
+        }
         self.read(&answer.text).await;
         self.read_broken().await;
         self.miss_unreadable();
