@@ -268,7 +268,7 @@ async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not()
         let asked = provider
             .requests()
             .iter()
-            .any(|request| request.text().contains("beside a tool call, describes a problem"));
+            .any(|request| request.text().contains("in your thinking, describes a problem"));
         assert_eq!(asked, repairs != Value::Null, "{words}");
     }
 }

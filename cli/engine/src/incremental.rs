@@ -42,6 +42,7 @@ pub(crate) use authority::heard_words;
 pub(crate) use carried::carried;
 pub use carry_over::{Done, MAX_CARRY_OVER_BYTES, remember};
 pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_to_schema, take_earlier_verdicts};
+pub(crate) use identity::may_repeat;
 pub use instructions::Instructions;
 pub use moved::MovedCode;
 pub use reconcile::{ReconcileInput, Reconciled, reconcile};

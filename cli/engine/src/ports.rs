@@ -53,7 +53,7 @@ pub trait UsageLedger: Send + Sync {
     }
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
-    /// Calls of tools that no reviewer has, as the models of this session made them, whatever the runtime made of them.
+    /// Calls that may tell what no tool takes, as the models of this session made them, whatever the runtime made of them.
     fn stray_calls(&self, _session: &SessionId) -> Vec<StrayCall> {
         Vec::new()
     }

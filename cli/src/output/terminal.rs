@@ -168,12 +168,9 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         )));
     }
     for finding in &coverage.unproven {
-        let what = match finding.known_severity() {
-            Some(_) => "critical, without code that shows it",
-            None => "of unknown severity",
-        };
         lines.push(marked(&format!(
-            "{what}: {} ({}): {} ({})",
+            "without proof ({}): {} ({}): {} ({})",
+            finding.severity_in_words(),
             finding.place(),
             finding.reviewer.display_name(),
             finding.claim,

@@ -285,7 +285,7 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
         assert_eq!(seen.review["verdict_reason"], "a critical finding without proof");
         assert_eq!(seen.review["coverage"]["gaps"], json!([]), "everything was read");
         assert!(!seen.approved);
-        assert!(seen.note.contains("Unproven critical finding"), "{}", seen.note);
+        assert!(seen.note.contains("Unproven finding"), "{}", seen.note);
         assert!(seen.note.contains("asked once more"), "{}", seen.note);
     }
     // The lines that are most like the quote were shown, and copied.

@@ -22,7 +22,7 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
-pub use beside::{asserted, is_listed, may_tell};
+pub use beside::{asserted, is_listed, may_tell, thought};
 pub use broken::{half_finding, whole_findings};
 pub use raw_finding::RawFinding;
 pub use report::Report;

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use conclave_shared::finding::Fingerprint;
+use conclave_shared::finding::{Finding, Fingerprint};
 
 use crate::{
     findings::{claims_agree, poor_instructions},
@@ -72,7 +72,7 @@ fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier:
             }
             // A merge request gets one of them, whatever line it names.
             _ if *base == poor_instructions() => here.push(at),
-            AnchorState::Unchanged | AnchorState::ChangedBeside if is_at(finding, entry) => here.push(at),
+            AnchorState::Unchanged | AnchorState::ChangedBeside if is_at(finding, &entry.finding) => here.push(at),
             AnchorState::Unchanged | AnchorState::ChangedBeside => {}
             // Its lines are those of an earlier commit.
             AnchorState::Unknown | AnchorState::Changed => somewhere.push(at),
@@ -96,28 +96,38 @@ pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> 
     is_same_kind(finding, entry) && before.is_same_code(now)
 }
 
-/// Returns whether a new finding says the same as an earlier one about lines of it that stand. Words that steer the review are
-/// nothing that another kind of problem can stand for, and a breach is one of its own rule.
+/// Returns whether a new finding says the same as an earlier one about lines of it that stand.
 fn is_same_claim(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let record = &finding.record;
-    let steers = record.is_prompt_injection() || entry.finding.is_prompt_injection();
-    let own_rule = record.rule.as_ref().map(|rule| &rule.id);
-    let rule = entry.finding.rule.as_ref();
-    let breaks_another = rule.is_some_and(|rule| own_rule != Some(&rule.id));
-    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
     // The same code may stand in the wider quote once more, where no person has accepted it.
     let code = finding.code.trim();
     let holds_it_twice = !code.is_empty() && entry.finding.evidence.matches(code).count() > 1;
-    let is_about_it = stands && is_at(finding, entry) && !holds_it_twice;
-    is_about_it && !steers && !breaks_another && claims_agree(&record.claim, &entry.finding.claim)
+    is_on_its_lines(finding, &entry.finding)
+        && !holds_it_twice
+        && claims_agree(&finding.record.claim, &entry.finding.claim)
 }
 
-fn is_at(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+/// Returns whether a judge may take a new finding for an earlier one, also where their reviewers call them two kinds of problems: it is
+/// about lines of it that stand, and no more severe.
+pub(crate) fn may_repeat(finding: &ExistingFinding, new: &Finding) -> bool {
+    is_on_its_lines(finding, new) && new.severity <= finding.record.severity
+}
+
+/// Returns whether a new finding is about lines of an earlier one that stand, and can be the same problem. Words that steer the review
+/// are nothing that another kind of problem can stand for, and a breach is one of its own rule.
+fn is_on_its_lines(finding: &ExistingFinding, new: &Finding) -> bool {
     let record = &finding.record;
-    let (now, end) = (entry.finding.line, entry.finding.end_line);
-    record.file == entry.finding.file
-        && record.line <= end.unwrap_or(now).max(now)
-        && now <= record.end_line.unwrap_or(record.line).max(record.line)
+    let steers = record.is_prompt_injection() || new.is_prompt_injection();
+    let own_rule = record.rule.as_ref().map(|rule| &rule.id);
+    let breaks_another = new.rule.as_ref().is_some_and(|rule| own_rule != Some(&rule.id));
+    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
+    stands && is_at(finding, new) && !steers && !breaks_another
+}
+
+fn is_at(finding: &ExistingFinding, new: &Finding) -> bool {
+    let record = &finding.record;
+    record.file == new.file
+        && record.line <= new.end_line.unwrap_or(new.line).max(new.line)
+        && new.line <= record.end_line.unwrap_or(record.line).max(record.line)
 }
 
 fn overlap(one: &JudgedFinding, other: &JudgedFinding) -> bool {

@@ -1088,17 +1088,41 @@ fn an_accepted_finding_hides_nothing_that_says_more_than_it() {
 }
 
 #[test]
+fn a_judge_may_take_what_is_on_the_lines_of_an_earlier_finding_for_it_whatever_it_is_called() {
+    let said = |state, severity| {
+        let mut scene = wider(state, "missing-value", OTHER);
+        scene.judged[0].finding.severity = severity;
+        scene.words.repeats = vec![("F1".into(), "E1".into())];
+        scene.reconcile()
+    };
+    for severity in [Severity::Critical, Severity::Warning] {
+        let open = said(ThreadState::Open, severity);
+        assert_eq!(surviving(&open), [("E1".to_owned(), Severity::Critical, true)]);
+        assert_eq!(change_of(&open), ThreadChange::Keep, "nothing is posted again");
+    }
+    assert_eq!(surviving(&said(ThreadState::ResolvedByPerson, Severity::Warning)), []);
+    // What people have accepted is not a reason to take what weighs out on a word.
+    assert_eq!(
+        surviving(&said(ThreadState::ResolvedByPerson, Severity::Critical)),
+        [("F1".to_owned(), Severity::Critical, false)]
+    );
+    // Without the judge's word they are two.
+    let two = wider(ThreadState::Open, "missing-value", OTHER).reconcile();
+    assert_eq!(surviving(&two).len(), 2);
+}
+
+#[test]
 fn why_a_finding_is_not_the_earlier_one_that_the_judge_takes_it_for_is_said() {
     for (state, category, fault) in [
         (
             ThreadState::Open,
-            "missing-value",
+            conclave_shared::finding::Finding::PROMPT_INJECTION,
             "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
         ),
         (
             ThreadState::ResolvedByPerson,
             "missing-value",
-            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+            "people have settled the finding on `src/a.py:3`, and no code shows that this is the same one",
         ),
         (
             ThreadState::ResolvedByPerson,

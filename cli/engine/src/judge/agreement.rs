@@ -10,10 +10,13 @@ use crate::{
     review::{JudgedFinding, RemovedBy},
 };
 
-/// Returns whether both are reports of one problem by what they say of themselves: its kind and its lines. The same kind of problem in
-/// other lines, on equal code too, is a problem of its own.
-pub(super) fn is_same_claim(one: &Finding, other: &Finding) -> bool {
-    one.category == other.category && one.file == other.file && overlap(one, other)
+/// Returns whether a judge may take a finding for a repetition of another one: both quote the same lines of a file, and they are of one
+/// kind, or the one that is left is as severe and cites no other rule. The same kind of problem in other lines, on equal code too, is a
+/// problem of its own.
+pub(super) fn may_repeat(one: &Finding, other: &Finding) -> bool {
+    let rules = one.rule.as_ref().zip(other.rule.as_ref());
+    let is_covered = one.severity <= other.severity && rules.is_none_or(|(one, other)| one.id == other.id);
+    one.file == other.file && overlap(one, other) && (one.category == other.category || is_covered)
 }
 
 /// Merges a group into the best proved of it, which takes over who found it, the worst severity and the most confidence.

@@ -13,7 +13,7 @@ use conclave_shared::{
 
 use super::{
     Action, Decision, Submission,
-    agreement::{is_same_claim, merge_identical, merge_undecided},
+    agreement::{may_repeat, merge_identical, merge_undecided},
 };
 use crate::{
     findings::same_claims,
@@ -270,7 +270,7 @@ impl<'a> Rules<'a> {
         (Effect::Keep, Some(fault))
     }
 
-    /// Returns whether code says that both are reports of one problem.
+    /// Returns whether code says that both may be reports of one problem.
     fn is_repeat(&self, one: usize, other: usize) -> bool {
         let (a, b) = (&self.findings[one], &self.findings[other]);
         let grouped = || {
@@ -278,7 +278,7 @@ impl<'a> Rules<'a> {
                 .iter()
                 .any(|group| group.contains(&one) && group.contains(&other))
         };
-        a.is_prompt_injection() == b.is_prompt_injection() && (is_same_claim(a, b) || grouped())
+        a.is_prompt_injection() == b.is_prompt_injection() && (may_repeat(a, b) || grouped())
     }
 
     /// The finding's refutation, if it stands.

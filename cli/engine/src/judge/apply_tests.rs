@@ -242,7 +242,7 @@ fn one_identity_on_the_same_lines_counts_once_also_where_the_judge_keeps_both() 
 #[test]
 fn a_merge_that_does_not_count_names_the_other_finding_and_how_the_two_differ() {
     for (category, line, how) in [
-        ("missing-value", 9, "of another kind"),
+        (Finding::PROMPT_INJECTION, 9, "of another kind"),
         ("sql-injection", 40, "about other lines"),
     ] {
         let both = vec![
@@ -257,4 +257,28 @@ fn a_merge_that_does_not_count_names_the_other_finding_and_how_the_two_differ() 
             format!("the finding on `b.py:9` is {how}, so merging needs `refuted_by` too")
         );
     }
+}
+
+#[test]
+fn two_criticals_on_the_same_lines_are_one_if_the_judge_says_so_whatever_they_are_called() {
+    let merged = |into: Severity, change: fn(&mut Finding)| {
+        let mut other = finding("F2", Severity::Critical, "missing-value", "b.py", 9);
+        other.reviewer = ReviewerName::new("correctness").expect("a name");
+        other.found_by = vec![other.reviewer.clone()];
+        change(&mut other);
+        let both = vec![finding("F1", into, "sql-injection", "b.py", 9), other];
+        let merge = json!([{"id": "F2", "action": "merge", "merge_into": "F1", "reason_code": DUPLICATE}]);
+        let judged = judged(both, merge, &Grounds::default());
+        let target = &get(&judged, "F1").finding;
+        (get(&judged, "F2").fate, target.severity, target.found_by.len())
+    };
+    assert_eq!(
+        merged(Severity::Critical, |_| {}),
+        (FindingFate::Merged, Severity::Critical, 2)
+    );
+    let stays = |into, change: fn(&mut Finding)| assert_eq!(merged(into, change), (FindingFate::Kept, into, 1));
+    // The claim of a critical one is not hidden behind a milder one.
+    stays(Severity::Suggestion, |_| {});
+    stays(Severity::Critical, |other| other.line = 10);
+    stays(Severity::Critical, |other| other.file = "a.py".to_owned());
 }

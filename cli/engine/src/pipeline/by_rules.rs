@@ -53,6 +53,7 @@ pub(super) fn unproven(findings: &[UnprovenFinding], identities: Option<&Identit
     let who: BTreeSet<String> = findings.iter().map(|finding| finding.reviewer.display_name()).collect();
     let names = who.into_iter().collect::<Vec<_>>().join(", ");
     let is_known = |finding: &UnprovenFinding| finding.known_severity().is_some();
+    let is_critical = |finding: &UnprovenFinding| finding.known_severity() == Some(Severity::Critical);
     let reason = match findings {
         [] => return None,
         // What is wrong with it may be its form alone.
@@ -61,7 +62,7 @@ pub(super) fn unproven(findings: &[UnprovenFinding], identities: Option<&Identit
             one.reason.trim_end_matches('.'),
             sentence(&one.claim)
         ),
-        [one] if one.known_severity() != Some(Severity::Critical) => format!(
+        [one] if !is_critical(one) => format!(
             "{names} reported a problem that may need a person, and did not prove it ({}): {}",
             one.reason.trim_end_matches('.'),
             sentence(&one.claim)
@@ -70,7 +71,7 @@ pub(super) fn unproven(findings: &[UnprovenFinding], identities: Option<&Identit
             "{names} reported a critical problem without code that shows it: {}",
             sentence(&one.claim)
         ),
-        all if all.iter().all(is_known) => format!(
+        all if all.iter().all(is_critical) => format!(
             "{names} reported {} critical problems without code that shows them.",
             all.len()
         ),
@@ -143,6 +144,7 @@ mod tests {
         assert!(told(&["critical"]).ends_with(critical));
         assert!(told(&["high"]).ends_with(critical));
         assert!(told(&["critical", "critical"]).contains("2 critical problems without code"));
+        assert!(told(&["critical", "warning"]).contains("2 problems that may be critical"));
         assert!(told(&["critical", ""]).contains("2 problems that may be critical"));
     }
 }

@@ -164,7 +164,7 @@ fn holds_of_change(coverage: &Coverage, prior: &Prior, subject: &ReviewSubject) 
 /// Everything that the review lacks: what was not read, and proof.
 fn missing(coverage: &Coverage) -> Vec<String> {
     let gaps = coverage.gaps.iter().cloned();
-    gaps.chain(without_proof(&coverage.unproven)).collect()
+    gaps.chain(UnprovenFinding::describe_all(&coverage.unproven)).collect()
 }
 
 /// The newest comment that the judge of this review has read; 0 for none.
@@ -218,18 +218,6 @@ fn cost<'r>(reports: impl Iterator<Item = &'r ReviewerReport>) -> (f64, Option<f
         cost_usd += usage.cost_usd;
     }
     (cost_usd, tokens.prompt_cache_rate())
-}
-
-/// Returns what a verdict lacks where serious findings have no code that shows them: they may be true.
-fn without_proof(unproven: &[UnprovenFinding]) -> Option<String> {
-    let is_known = |finding: &UnprovenFinding| finding.known_severity().is_some();
-    match unproven {
-        [] => None,
-        [one] if !is_known(one) => Some("a finding of unknown severity".to_owned()),
-        [_] => Some("a critical finding without proof".to_owned()),
-        all if all.iter().all(is_known) => Some(format!("{} critical findings without proof", all.len())),
-        all => Some(format!("{} findings without proof that may be critical", all.len())),
-    }
 }
 
 /// The verdict. A run that was stopped is inconclusive, unless what it has in hand blocks: the code of each finding was

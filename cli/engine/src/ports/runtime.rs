@@ -98,13 +98,23 @@ pub struct SessionAnswer {
 /// The tools of every session: they look at the workspace.
 pub const WORKSPACE_TOOLS: [&str; 3] = ["glob", "grep", "read"];
 
-/// A call of a tool that no reviewer has. Some models give their findings to one that they make up.
+/// A call that may tell what no tool takes. Some models give their findings to a tool that they make up, or to one that they have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrayCall {
     /// The tool's name, as the model wrote it.
     pub tool: String,
     /// The arguments, as the model wrote them.
     pub arguments: String,
+}
+
+impl StrayCall {
+    /// Returns whether it may tell anything for the review: each call of a tool that no reviewer has, and of the others those that
+    /// name how bad something is.
+    pub fn may_tell(&self) -> bool {
+        let is_known = WORKSPACE_TOOLS.contains(&self.tool.as_str());
+        let arguments = self.arguments.to_ascii_lowercase();
+        !is_known || ["severity", "critical"].iter().any(|word| arguments.contains(word))
+    }
 }
 
 /// Puts the text blocks of one answer together. Providers end a block anywhere, also within a line of code, so that nothing

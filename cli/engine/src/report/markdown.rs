@@ -13,7 +13,7 @@ use self::{
     finding::{finding, refuted_by_code},
 };
 use crate::{
-    review::{AcceptedFinding, ApprovalHold, JudgedFinding, RefutationStatus, Review},
+    review::{AcceptedFinding, ApprovalHold, JudgedFinding, RefutationStatus, Review, UnprovenFinding},
     rules::ManualReview,
     untrusted::{code_span, escape, link},
 };
@@ -115,6 +115,11 @@ pub fn headline(review: &Review) -> String {
     })
     .collect::<Vec<_>>()
     .join(", ");
+    let without_proof = UnprovenFinding::describe_all(&review.coverage.unproven);
+    let inconclusive = match without_proof.filter(|_| review.coverage.gaps.is_empty()) {
+        Some(what) => format!("Inconclusive: {what}"),
+        None => "Inconclusive: not everything was reviewed".to_owned(),
+    };
     let words = match review.verdict {
         verdict if verdict.approves() && review.needs_person() => "A person has to approve this",
         // Somebody has to have judged that.
@@ -124,10 +129,7 @@ pub fn headline(review: &Review) -> String {
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
         Verdict::SignificantConcerns => "Significant concerns",
-        Verdict::Inconclusive if review.coverage.gaps.is_empty() && !review.coverage.unproven.is_empty() => {
-            "Inconclusive: a critical finding without proof"
-        }
-        Verdict::Inconclusive => "Inconclusive: not everything was reviewed",
+        Verdict::Inconclusive => inconclusive.as_str(),
     };
     let mut headline = if counts.is_empty() {
         words.to_owned()

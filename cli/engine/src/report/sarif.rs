@@ -89,11 +89,12 @@ fn notifications(review: &Review) -> Vec<Value> {
         note(level, &format!("Not reviewed: {gap}"))
     });
     let unproven = review.coverage.unproven.iter().map(|finding| {
-        let what = match finding.known_severity() {
-            Some(_) => "A critical finding without proof",
-            None => "A finding of unknown severity",
-        };
-        let text = format!("{what}, at {}: {}", finding.place(), finding.claim);
+        let severity = finding.severity_in_words();
+        let text = format!(
+            "A finding without proof ({severity}), at {}: {}",
+            finding.place(),
+            finding.claim
+        );
         note("error", &text)
     });
     let degraded = review

@@ -97,7 +97,7 @@ impl HoldCause {
             Self::PromptInjection => "Attempt to steer this review",
             Self::RefutedByThisChange => "Refuted or fixed by this change itself",
             Self::NoJudge => "No judge took part",
-            Self::UnprovenCritical => "Unproven critical finding",
+            Self::UnprovenCritical => "Unproven finding",
             Self::Dependencies => "Dependencies",
             Self::ReadByNobody => "Read by nobody",
             Self::TargetBranch => "Target branch",

@@ -3,6 +3,7 @@
 //! An answer that cannot be read costs the reviewer one more turn that names the fault, and so do quotes that do not stand
 //! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
 
+mod calls;
 mod messages;
 mod sameness;
 
@@ -10,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName};
-use serde_json::Value;
 
 use self::{
+    calls::{Given, given},
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
     sameness::{is_same, makes_good, repeats_it, says_again},
 };
@@ -25,18 +26,18 @@ use crate::{
     diff::FileDiff,
     findings::{
         Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        is_listed, may_tell, path_of, scan, whole_findings,
+        is_listed, path_of, scan, thought, whole_findings,
     },
-    ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall},
+    ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
 };
 
-/// Fault of an answer after a message that asserts a problem which is in no finding; its words follow.
-const TOLD_BEFORE: &str = "an earlier message, beside a tool call, describes a problem that no finding reports; which is it? Report it \
-    as a <finding>, or, if it was none, answer <findings></findings> alone: ";
-/// Maximum number of sentences beside tool calls that are remembered.
-const MAX_ASSERTED: usize = 40;
+/// Fault of an answer after a message, or thinking, that asserts a problem which is in no finding; its words follow.
+const TOLD_BEFORE: &str = "what you wrote before, beside a tool call or in your thinking, describes a problem that no finding reports; \
+    which is it? Report it as a <finding>, or, if it was none, answer <findings></findings> alone: ";
+/// Maximum number of sentences beside tool calls that are compared with the findings. What is told beyond them is asked about.
+const MAX_COMPARED: usize = 200;
 
 #[derive(Default)]
 struct Fetched(BTreeMap<(String, bool), String>);
@@ -73,7 +74,7 @@ pub(super) struct Answers<'a> {
     heard: BTreeSet<String>,
     /// Findings that could not be read and did not come again.
     owed: usize,
-    /// Tools that do not exist, with words that may tell a problem and that they were given.
+    /// Tools with words that may tell a problem and that they were given, which none takes.
     unheard: BTreeMap<String, String>,
     /// Answers that broke off and were not read yet.
     broken: Vec<String>,
@@ -81,6 +82,10 @@ pub(super) struct Answers<'a> {
     words: Option<String>,
     /// Sentences beside tool calls that assert a problem, and were not asked about.
     asserted: Vec<String>,
+    /// The same of the thinking in front of the last answer.
+    thought: Vec<String>,
+    /// Whether it was asked about a problem that it had only told. What it thinks before it answers that is no news.
+    is_asked_of_words: bool,
 }
 
 impl<'a> Answers<'a> {
@@ -105,6 +110,8 @@ impl<'a> Answers<'a> {
             broken: Vec::new(),
             words: None,
             asserted: Vec::new(),
+            thought: Vec::new(),
+            is_asked_of_words: false,
         }
     }
 
@@ -171,7 +178,6 @@ impl<'a> Answers<'a> {
         } else {
             let asserted = asserted(text, &self.paths());
             self.asserted.extend(asserted);
-            self.asserted.truncate(MAX_ASSERTED);
         }
     }
 
@@ -182,19 +188,24 @@ impl<'a> Answers<'a> {
         self.miss_asserted();
     }
 
-    /// Asks about a problem that was asserted beside a tool call and is in no finding. One in another notation is owed a finding,
-    /// as beside an empty list.
+    /// Asks about a problem that was asserted beside a tool call, or in thinking, and is in no finding. One in another notation is
+    /// owed a finding, as beside an empty list; in thinking it may have been weighed.
     fn miss_asserted(&mut self) {
         let findings = self.findings.iter().map(Report::from);
         let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
-        let asserted = std::mem::take(&mut self.asserted);
+        let (asserted, thought) = (std::mem::take(&mut self.asserted), std::mem::take(&mut self.thought));
         let paths = self.paths();
         let is_reported = |words: &String| reports.iter().any(|report| report.covers(words, &paths));
-        let unreported: Vec<String> = asserted.into_iter().filter(|words| !is_reported(words)).collect();
-        if unreported.iter().any(|words| is_listed(words, &paths)) {
+        let unreported = |told: Vec<String>| -> Vec<String> {
+            let told = told.into_iter().enumerate();
+            let missing = told.filter(|(at, words)| *at >= MAX_COMPARED || !is_reported(words));
+            missing.map(|(_, words)| words).collect()
+        };
+        let (asserted, thought) = (unreported(asserted), unreported(thought));
+        if asserted.iter().any(|words| is_listed(words, &paths)) {
             self.owed = self.owed.max(1);
         }
-        if let Some(words) = unreported.into_iter().next() {
+        if let Some(words) = asserted.into_iter().chain(thought).next() {
             self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
             self.words.get_or_insert(words);
         }
@@ -213,12 +224,17 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Asks for what a tool that does not exist was given.
+    /// Asks for what a tool was given that takes no findings.
     fn miss_unheard(&mut self) {
         for (tool, words) in std::mem::take(&mut self.unheard) {
-            let tool: String = tool.chars().take(60).collect();
+            let name: String = tool.chars().take(60).collect();
+            let why = if WORKSPACE_TOOLS.contains(&tool.as_str()) {
+                format!("`{name}` takes no findings")
+            } else {
+                format!("there is no tool `{name}`")
+            };
             self.faults.push(format!(
-                "there is no tool `{tool}`, and what it was given was not read; give all findings in the block"
+                "{why}, and what it was given was not read; give all findings in the block"
             ));
             self.words.get_or_insert(words);
         }
@@ -350,6 +366,7 @@ impl<'a> Answers<'a> {
         let mut parts = Vec::new();
         if !self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
             self.pending.push(RepairKind::Unreadable);
+            self.is_asked_of_words |= self.words.is_some();
             parts.push(about_faults(&self.faults));
         }
         let misquoted: Vec<&Hallucinated> = self.open.iter().filter(|lost| lost.can_be_repaired()).collect();
@@ -407,19 +424,19 @@ impl<'a> Answers<'a> {
 impl FollowUp for Answers<'_> {
     async fn hear_calls(&mut self, calls: &[StrayCall]) {
         for call in calls {
-            let is_new = self.heard.insert(format!("{} {}", call.tool, call.arguments));
-            let words = words_of(&call.arguments);
-            if !is_new {
+            if !self.heard.insert(format!("{} {}", call.tool, call.arguments)) {
                 continue;
             }
-            let scanned = scan(&words, &self.paths());
-            if scanned.findings.is_empty() && scanned.lost == 0 {
-                if may_tell(&words, &self.paths()) {
+            let given = given(call, &self.paths());
+            match given {
+                Some(Given::Findings(text)) => {
+                    self.read(&text).await;
+                    self.asserted.extend(self.words.take());
+                }
+                Some(Given::Words(words)) => {
                     self.unheard.insert(call.tool.clone(), words);
                 }
-            } else {
-                self.read(&words).await;
-                self.asserted.extend(self.words.take());
+                None => {}
             }
         }
     }
@@ -432,6 +449,9 @@ impl FollowUp for Answers<'_> {
     async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
         self.read_earlier(answer).await;
         self.heard.extend(answer.message.clone());
+        if !self.is_asked_of_words {
+            self.thought = thought(&answer.text, &self.paths());
+        }
         self.read(&answer.text).await;
         self.read_broken().await;
         self.miss_unreadable();
@@ -486,28 +506,4 @@ fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
     };
     let patches = member.patches.iter().filter(|_| member.required);
     patches.filter(counts).copied().collect()
-}
-
-/// The words that a tool was given: all of its arguments, or, where a text among them holds findings, all texts. Those with
-/// findings are the last ones, as a list is in an answer.
-fn words_of(arguments: &str) -> String {
-    fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-        match value {
-            Value::String(text) => found.push(text),
-            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
-            Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
-            _ => {}
-        }
-    }
-    let Ok(value) = serde_json::from_str::<Value>(arguments) else {
-        return arguments.to_owned();
-    };
-    let mut found = Vec::new();
-    texts(&value, &mut found);
-    let (lists, mut words): (Vec<&str>, Vec<&str>) = found.into_iter().partition(|text| text.contains("<find"));
-    if lists.is_empty() {
-        return value.to_string();
-    }
-    words.extend(lists);
-    words.join("\n")
 }

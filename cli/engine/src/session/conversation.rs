@@ -100,7 +100,7 @@ impl Session<'_> {
 /// What may be said to a reviewer after its answer.
 #[async_trait]
 pub(super) trait FollowUp: Send {
-    /// The calls so far of tools that no reviewer has.
+    /// The calls so far that may tell what no tool takes.
     async fn hear_calls(&mut self, calls: &[StrayCall]);
 
     /// The answers so far that broke off, each as far as it came.

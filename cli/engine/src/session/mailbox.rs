@@ -130,7 +130,7 @@ impl CoordinatorMailbox {
 
     /// Puts the panel's result on the mailbox. Everybody who waits gets it, and everybody who asks later.
     pub fn hand_over(&self, reports: &[ReviewerReport], findings: Vec<Finding>) {
-        let answer = answer(reports, &findings);
+        let answer = answer(reports, &findings, &self.earlier);
         self.ready.send_replace(Some(Ready { answer, findings }));
     }
 

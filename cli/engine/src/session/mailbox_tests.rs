@@ -139,6 +139,26 @@ async fn the_coordinator_is_told_which_findings_make_one_claim_and_those_come_fi
 }
 
 #[tokio::test]
+async fn the_coordinator_is_told_which_findings_are_on_the_lines_of_an_earlier_one() {
+    let mut known = existing("E1", "c");
+    known.anchor = crate::review::AnchorState::Unchanged;
+    let mut gone = existing("E2", "e");
+    gone.anchor = crate::review::AnchorState::Changed;
+    let mailbox = CoordinatorMailbox::new(vec![known, gone]);
+    let found = |id: &str, severity, category: &str, line| finding(id, severity, category, "src/a.py", line);
+    let findings = vec![
+        found("F1", Severity::Warning, "missing-value", 3),
+        found("F2", Severity::Critical, "missing-value", 3),
+        found("F3", Severity::Warning, Finding::PROMPT_INJECTION, 3),
+        found("F4", Severity::Warning, "missing-value", 4),
+        found("F5", Severity::Warning, "missing-value", 5),
+    ];
+    mailbox.hand_over(&[report("")], findings);
+    let answer = mailbox.spawn_reviewers().await.expect("an answer");
+    assert_eq!(answer["same_lines"], json!([["F1", "E1"]]));
+}
+
+#[tokio::test]
 async fn a_second_submission_replaces_the_first_and_a_bad_one_does_not() {
     let mailbox = CoordinatorMailbox::default();
     mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);

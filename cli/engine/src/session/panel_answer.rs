@@ -3,10 +3,15 @@
 use conclave_shared::finding::Finding;
 use serde_json::{Value, json};
 
-use crate::{findings::same_claims, review::ReviewerReport, untrusted::Untrusted};
+use crate::{
+    findings::same_claims,
+    incremental::may_repeat,
+    review::{ExistingFinding, ReviewerReport},
+    untrusted::Untrusted,
+};
 
-/// The reviewers with their findings, and which of these make one claim.
-pub(super) fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
+/// The reviewers with their findings, which of these make one claim, and which may be an earlier one.
+pub(super) fn answer(reports: &[ReviewerReport], findings: &[Finding], earlier: &[ExistingFinding]) -> Value {
     let reviewers: Vec<Value> = reports
         .iter()
         .map(|report| {
@@ -31,6 +36,16 @@ pub(super) fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value 
         .collect();
     if !groups.is_empty() {
         answer["same_claim"] = json!(groups);
+    }
+    let pairs = findings
+        .iter()
+        .flat_map(|finding| earlier.iter().map(move |known| (finding, known)));
+    let on_known_lines: Vec<[&str; 2]> = pairs
+        .filter(|(finding, known)| may_repeat(known, finding))
+        .map(|(finding, known)| [finding.id.as_str(), known.id.as_str()])
+        .collect();
+    if !on_known_lines.is_empty() {
+        answer["same_lines"] = json!(on_known_lines);
     }
     sanitized(answer)
 }

@@ -763,6 +763,82 @@ async fn what_a_tool_that_does_not_exist_is_given_beside_a_list_or_in_the_second
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_problem_that_thinking_asserts_is_asked_about_once_and_one_that_it_weighs_is_not() {
+    let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let empty = block(&[]);
+    let told = block(std::slice::from_ref(&whole));
+    for (thinking, answer, turns) in [
+        (whole.as_str(), &empty, 2),
+        ("| Severity | File |\n|---|---|\n| critical | small:4 |", &empty, 2),
+        ("There is a critical injection in small:4.", &empty, 2),
+        (
+            "Could small:4 be a critical injection? The key is a constant.",
+            &empty,
+            1,
+        ),
+        ("The format: <findings><finding>...</finding></findings>", &empty, 1),
+        (whole.as_str(), &told, 1),
+    ] {
+        let answer = format!("<think>{thinking}</think>\n{answer}");
+        let stage = Stage::new(move |_, _| says(5, &answer));
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let asked = stage.prompts.lock().expect("free").len();
+        assert_eq!(
+            (panel.reports[0].outcome, asked),
+            (ReviewerOutcome::Ok, turns),
+            "{thinking}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_told_behind_many_other_sentences_is_asked_about_too() {
+    let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let reported = "critical: It reads any key.\n";
+    for (words, turns) in [
+        (reported.repeat(150), 1),
+        (format!("{}This is remote code execution.", reported.repeat(150)), 2),
+        (reported.repeat(250), 2),
+    ] {
+        let answer = block(std::slice::from_ref(&whole));
+        let stage = Stage::new(move |_, number| match number {
+            1 => [ends(1, &words, "tool-calls"), says(5, &answer)].concat(),
+            _ => says(5, "<findings></findings>"),
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let asked = stage.prompts.lock().expect("free").len();
+        assert_eq!((panel.reports[0].outcome, asked), (ReviewerOutcome::Ok, turns));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finding_given_to_a_tool_that_exists_counts() {
+    let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let stage = Stage::new(|_, _| nothing_found(5));
+    let (context, around, _stop) = context(&stage);
+    *around.stray.lock().expect("free") = vec![StrayCall {
+        tool: "grep".to_owned(),
+        arguments: serde_json::json!({"pattern": whole, "path": "small"}).to_string(),
+    }];
+    let input = PanelInput {
+        source: Arc::new(OneFile),
+        ..input()
+    };
+    let panel = run_at_once(&context, members(&["security"]), &input, 1).await;
+    assert_eq!(panel.findings.len(), 1, "{:#?}", panel.reports[0]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
     let whole = finding("warning", "The key is not checked.", "value = os.environ[key]");
     let no_line = whole.replace("<line>4</line>", "");

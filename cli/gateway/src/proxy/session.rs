@@ -152,7 +152,7 @@ impl Session {
         locked(&self.state).fallbacks.remove(model);
     }
 
-    /// Notes calls of tools that no reviewer has, each once.
+    /// Notes calls that may tell what no tool takes, each once.
     pub(crate) fn add_stray_calls(&self, calls: Vec<StrayCall>) {
         if calls.is_empty() {
             return;
@@ -165,7 +165,7 @@ impl Session {
         }
     }
 
-    /// The calls of tools that no reviewer has.
+    /// The calls that may tell what no tool takes.
     pub(crate) fn stray_calls(&self) -> Vec<StrayCall> {
         locked(&self.state).stray_calls.clone()
     }

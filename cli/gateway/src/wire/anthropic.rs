@@ -147,7 +147,7 @@ impl StreamReader for Reader {
     }
 
     fn broke_off(&mut self) {
-        self.seen.stray_calls.extend(self.stray.take().filter(is_whole));
+        self.seen.called(self.stray.take().filter(is_whole));
     }
 
     fn healed_end(&self) -> Option<String> {
@@ -188,7 +188,7 @@ impl Reader {
             "content_block_stop" => {
                 let open = self.open.take();
                 self.calls += u32::from(open.is_some_and(|open| open.kind == Kind::Call));
-                self.seen.stray_calls.extend(self.stray.take());
+                self.seen.called(self.stray.take());
                 if !self.open_signature.is_empty() {
                     self.seen.signatures.push(std::mem::take(&mut self.open_signature));
                 }
@@ -338,7 +338,7 @@ impl Reader {
             self.stopped = true;
             self.seen.progress(1);
         }
-        self.seen.stray_calls.extend(self.stray.take());
+        self.seen.called(self.stray.take());
         let told = match reason {
             Value::Null => None,
             Value::String(word) => Some(match stop_reason(word) {

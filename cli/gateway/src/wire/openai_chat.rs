@@ -168,9 +168,7 @@ impl StreamReader for Reader {
             };
             (self.stopped, content) = (true, true);
             self.seen.progress(1);
-            self.seen
-                .stray_calls
-                .extend(std::mem::take(&mut self.stray).into_values());
+            self.seen.called(std::mem::take(&mut self.stray).into_values());
             let told = self.told(reason);
             is_changed |= told.is_some();
             let word = told.or_else(|| serde_json::from_str(reason.get()).ok());
@@ -193,7 +191,7 @@ impl StreamReader for Reader {
 
     fn broke_off(&mut self) {
         let calls = std::mem::take(&mut self.stray).into_values();
-        self.seen.stray_calls.extend(calls.filter(is_whole));
+        self.seen.called(calls.filter(is_whole));
     }
 
     fn healed_end(&self) -> Option<String> {
@@ -364,7 +362,7 @@ impl Reader {
         let has_another_id = !id.is_empty() && !known.is_empty() && known.as_str() != id;
         if !name.is_empty() && (has_another_id || (is_whole && !piece.trim().is_empty())) {
             // Another call: some providers give all of them the same index.
-            self.seen.stray_calls.extend(self.stray.remove(&index));
+            self.seen.called(self.stray.remove(&index));
             known.clear();
         }
         if known.is_empty() {

@@ -96,7 +96,7 @@ impl StreamReader for Reader {
 
     fn broke_off(&mut self) {
         let calls = std::mem::take(&mut self.open).into_iter().filter_map(|open| open.stray);
-        self.seen.stray_calls.extend(calls.filter(is_whole));
+        self.seen.called(calls.filter(is_whole));
     }
 
     fn healed_end(&self) -> Option<String> {
@@ -263,7 +263,7 @@ impl Reader {
                 if let Some(stray) = &mut stray {
                     grow(stray, &arguments);
                 }
-                self.seen.stray_calls.extend(stray);
+                self.seen.called(stray);
             }
             "message" => {
                 let Some(whole) = written(&item["content"]).map(|whole| whole.text.into_owned()) else {

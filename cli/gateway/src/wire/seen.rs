@@ -1,9 +1,9 @@
 //! The facts that a stream has brought besides the answer that it hands on.
 
-use conclave_engine::ports::{StrayCall, WORKSPACE_TOOLS, text_of_blocks};
+use conclave_engine::ports::{StrayCall, text_of_blocks};
 use conclave_shared::pricing::TokenUsage;
 
-/// Maximum length of the arguments that are kept of a stray call, in bytes.
+/// Maximum length of the arguments that are kept of a call, in bytes.
 const MAX_STRAY: usize = 300_000;
 
 /// Maximum length of the text that is kept of an answer, in bytes: more than its token limit lets a model say.
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     pub(crate) signatures: Vec<String>,
     /// Number of events of an unknown kind. They are passed on.
     pub(crate) unknown_events: u64,
-    /// Whole calls of tools that no reviewer has.
+    /// Whole calls that may tell what no tool takes.
     pub(crate) stray_calls: Vec<StrayCall>,
     /// Length of all that was written so far, in bytes: text, thinking, calls. An answer that makes no progress here has stalled,
     /// whatever else comes.
@@ -72,6 +72,11 @@ impl Seen {
         self.written = self.written.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
     }
 
+    /// Keeps those of these calls that may tell what no tool takes.
+    pub(super) fn called(&mut self, calls: impl IntoIterator<Item = StrayCall>) {
+        self.stray_calls.extend(calls.into_iter().filter(StrayCall::may_tell));
+    }
+
     /// Returns whether a text is not longer than all that came so far, as the end of an answer repeats it.
     pub(super) fn has_all_of(&self, text: &str) -> bool {
         dense_len(text) <= self.said
@@ -88,15 +93,15 @@ pub(super) fn dense_len(text: &str) -> usize {
     text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count()
 }
 
-/// Returns a call without its arguments, if no reviewer has a tool of this name.
+/// Returns a call without its arguments; nothing without a name.
 pub(super) fn stray_call(tool: &str) -> Option<StrayCall> {
-    (!tool.is_empty() && !WORKSPACE_TOOLS.contains(&tool)).then(|| StrayCall {
+    (!tool.is_empty()).then(|| StrayCall {
         tool: tool.to_owned(),
         arguments: String::new(),
     })
 }
 
-/// Adds a piece to the arguments of a stray call.
+/// Adds a piece to the arguments of a call.
 pub(super) fn grow(call: &mut StrayCall, piece: &str) {
     if call.arguments.len() + piece.len() <= MAX_STRAY {
         call.arguments.push_str(piece);

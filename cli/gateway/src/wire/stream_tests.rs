@@ -426,7 +426,7 @@ fn a_refusal_beside_an_answer_ends_it_as_a_filter_does() {
 }
 
 #[test]
-fn calls_of_tools_that_no_reviewer_has_are_kept_whole() {
+fn calls_that_may_tell_a_finding_are_kept_whole() {
     let anthropic = [
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"report","input":{}}}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
@@ -434,15 +434,19 @@ fn calls_of_tools_that_no_reviewer_has_are_kept_whole() {
         r#"{"type":"content_block_stop","index":0}"#,
         r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"u","name":"read","input":{}}}"#,
         r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"v","name":"grep","input":{"pattern":"<severity>"}}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
     ];
     let chat = [
         r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"report","arguments":"{\"a\":"}}]},"finish_reason":null}]}"#,
         r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"name":"read","arguments":"{}"}}]},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":2,"id":"d","function":{"name":"grep","arguments":"{\"pattern\":\"<severity>\"}"}}]},"finish_reason":null}]}"#,
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
     ];
     let responses = [
         r#"{"type":"response.output_item.done","output_index":0,"item":{"id":"f","type":"function_call","name":"report","arguments":"{\"a\":1}"}}"#,
         r#"{"type":"response.output_item.done","output_index":1,"item":{"id":"g","type":"function_call","name":"read","arguments":"{}"}}"#,
+        r#"{"type":"response.output_item.done","output_index":2,"item":{"id":"h","type":"function_call","name":"grep","arguments":"{\"pattern\":\"<severity>\"}"}}"#,
     ];
     for (wire, frames) in [
         (Wire::Anthropic, &anthropic[..]),
@@ -459,6 +463,7 @@ fn calls_of_tools_that_no_reviewer_has_are_kept_whole() {
             .iter()
             .map(|call| (call.tool.as_str(), call.arguments.as_str()))
             .collect();
-        assert_eq!(calls, [("report", "{\"a\":1}")], "{wire:?}");
+        let told = [("report", "{\"a\":1}"), ("grep", "{\"pattern\":\"<severity>\"}")];
+        assert_eq!(calls, told, "{wire:?}");
     }
 }

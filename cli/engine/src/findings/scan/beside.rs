@@ -4,12 +4,15 @@
 use super::{
     RawFinding, Report,
     asserting::asserts,
+    json, lenient,
+    raw_finding::is_every_severity,
     traces::{is_report, is_structured, names_line, names_path, sentences},
     unescape, visible,
 };
 use crate::findings::{
     remarks::{not_harmless, texts},
     severe::{is_severe, words},
+    tags::{Kind, Name, Tag, tags},
 };
 
 /// Returns whether a text that is not an answer by its form may tell a problem all the same.
@@ -64,6 +67,46 @@ pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
     }
     let found = sentences(&seen).filter(|sentence| asserts(sentence, paths));
     found.map(|sentence| sentence.trim().to_owned()).collect()
+}
+
+/// What the thinking in front of an answer says is wrong: what the findings claim that it drafts, in tags or JSON, and the sentences
+/// that assert a problem. What it asks, suspects or denies is none, and neither is the format of an answer.
+pub fn thought(answer: &str, paths: &[&str]) -> Vec<String> {
+    let thinking = visible::visible(answer).thinking;
+    let (mut drafts, words) = drafts(&thinking);
+    drafts.extend(json::scan(&words).into_iter().flat_map(|outcome| outcome.findings));
+    let says = |text: &&str| text.contains(char::is_alphanumeric);
+    let claims = drafts.iter().filter(|draft| !draft.is_template()).filter_map(|draft| {
+        let mut fields = ["claim", "scenario", "evidence"].into_iter();
+        fields.find_map(|field| draft.get(field).filter(says))
+    });
+    let tells = |sentence: &&str| {
+        // The word alone is the name of a field.
+        let lower = sentence.to_lowercase();
+        let plain = lower.contains("severity").then(|| lower.replace("severity", ""));
+        !is_every_severity(sentence) && asserts(plain.as_deref().unwrap_or(*sentence), paths)
+    };
+    let told = claims.chain(sentences(&words).filter(tells));
+    told.map(|text| text.trim().to_owned()).collect()
+}
+
+/// The findings in tags that a text drafts, and the text without them.
+fn drafts(text: &str) -> (Vec<RawFinding>, String) {
+    let is = |tag: &Tag, kind: Kind| tag.name == Name::Finding && tag.kind == kind;
+    let (mut drafts, mut words) = (Vec::new(), String::new());
+    let mut rest = text;
+    while let Some(open) = tags(rest).find(|tag| is(tag, Kind::Open))
+        && let Some(close) = tags(&rest[open.end..]).find(|tag| is(tag, Kind::Close))
+    {
+        let end = open.end + close.end;
+        let draft = lenient::read_bare(&rest[open.start..end]);
+        drafts.extend(draft.into_iter().flat_map(|outcome| outcome.findings));
+        words.push_str(&rest[..open.start]);
+        words.push('\n');
+        rest = &rest[end..];
+    }
+    words.push_str(rest);
+    (drafts, words)
 }
 
 /// Returns whether words report a problem in another notation: as a table or keys, or as an item that names a severity and then a
@@ -190,6 +233,44 @@ mod tests {
             &"it reads one, and it reads the other, ".repeat(10_000),
             &PATHS
         ));
+    }
+
+    #[test]
+    fn what_thinking_asserts_is_told_from_what_it_weighs() {
+        let finding = "<finding>\n<severity>high</severity>\n<file>src/db.py</file>\n<claim>The rows of others are read.</claim>\n\
+                       </finding>";
+        let json = r#"{"severity": "high", "file": "src/db.py", "claim": "The rows of others are read."}"#;
+        for text in [
+            finding,
+            json,
+            "| Severity | File |\n|---|---|\n| critical | src/db.py:5 |",
+            "- **Severity**: critical\n- **File**: src/db.py",
+            "I found a critical SQL injection in src/db.py:5. Done.",
+            "This is remote code execution.",
+        ] {
+            for opening in ["<think>", ""] {
+                let answer = format!("{opening}{text}</think>\n<findings></findings>");
+                // Without the opening tag what is not a word is read as a part of the answer.
+                if opening.is_empty() && text.starts_with(['<', '{']) {
+                    continue;
+                }
+                assert!(!thought(&answer, &PATHS).is_empty(), "{answer}");
+            }
+        }
+        for text in [
+            "Is this a SQL injection? It is not a SQL injection.",
+            "Let me check whether an attacker reaches eval. It could be dangerous.",
+            "Each finding has a severity, a category, a file and a claim.",
+            "The format: <findings><finding><severity>critical|warning|suggestion</severity><claim>One sentence.</claim></finding>",
+            "`{\"severity\": \"critical|warning|suggestion\"}`",
+            "<finding>...</finding>",
+            "The severity is one of critical, warning and suggestion.",
+            "No critical problems. Nothing to report.",
+        ] {
+            let answer = format!("<think>{text}</think>\n<findings></findings>");
+            assert_eq!(thought(&answer, &PATHS), Vec::<String>::new(), "{text}");
+        }
+        assert_eq!(thought("This is remote code execution.", &PATHS), Vec::<String>::new());
     }
 
     #[test]

@@ -21,35 +21,48 @@ pub fn whole_findings(text: &str) -> Vec<RawFinding> {
         return Vec::new();
     }
     let text = seen.text.as_str();
-    let is_json = !tags(text).any(|tag| tag.name != Name::Findings) || json::is_around(text, first_tag(text));
-    if is_json {
+    if is_json(text) {
         json::scan(text).map(|outcome| outcome.findings).unwrap_or_default()
     } else {
         of_tags(text)
     }
 }
 
-/// The finding that an answer was telling when it broke off, as far as it came, if that is critical or of a severity that it had not told.
+/// The finding that an answer was telling when it broke off, as far as it came, if that is critical or of a severity that it had not
+/// told in full.
 pub fn half_finding(text: &str) -> Option<RawFinding> {
     if text.len() > MAX_TEXT {
         return None;
     }
     let seen = visible(text);
-    let is_finding = |tag: &Tag| tag.name == Name::Finding;
-    let last = tags(&seen.text).filter(is_finding).last()?;
-    if seen.is_unclosed || last.kind != Kind::Open {
+    if seen.is_unclosed {
         return None;
     }
-    let answer = format!("<findings>{}</finding></findings>", &seen.text[last.start..]);
-    let half = lenient::read(&answer)?.findings.pop()?;
-    let severity = half.severity().filter(|severity| !severity.is_empty());
+    let text = seen.text.as_str();
+    let half = if is_json(text) {
+        json::half(text)
+    } else {
+        half_of_tags(text)
+    }?;
     let is_told = half.get("claim").is_some_and(|claim| !claim.is_empty());
-    let is_critical = severity.and_then(Severity::parse_lenient) == Some(Severity::Critical);
-    (is_critical || (severity.is_none() && is_told)).then_some(half)
+    let severity = half.severity().and_then(Severity::parse_lenient);
+    let counts = severity.map_or(is_told, |severity| severity == Severity::Critical);
+    counts.then_some(half)
 }
 
-fn first_tag(text: &str) -> Option<usize> {
-    next_tag(text).map(|tag| tag.start)
+/// Returns whether an answer holds its findings as JSON, if it holds any.
+fn is_json(text: &str) -> bool {
+    let first = next_tag(text).map(|tag| tag.start);
+    !tags(text).any(|tag| tag.name != Name::Findings) || json::is_around(text, first)
+}
+
+fn half_of_tags(text: &str) -> Option<RawFinding> {
+    let last = tags(text).filter(|tag| tag.name == Name::Finding).last()?;
+    if last.kind != Kind::Open {
+        return None;
+    }
+    let answer = format!("<findings>{}</finding></findings>", &text[last.start..]);
+    lenient::read(&answer)?.findings.pop()
 }
 
 /// The findings in tags, read as an answer that ends behind the last whole one.
@@ -153,6 +166,42 @@ mod tests {
             &"<finding>".repeat(40_000),
         ] {
             assert_eq!(claims(text), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn half_a_critical_finding_in_json_counts_like_one_in_tags() {
+        let one = r#"{"severity":"critical","file":"a.py","second":{"file":"b.py","line":3},"claim":"One.","line":1}"#;
+        let claim = |text: &str| half_finding(text).map(|half| half.get("claim").unwrap_or_default().to_owned());
+        let whole = format!("{{\"findings\":[{},{one}]}}", one.replace("One.", "Two."));
+        let begins = whole.rfind("{\"severity").unwrap_or_default();
+        for at in 0..=whole.len() {
+            let half = claim(&whole[..at]);
+            let told = at
+                .checked_sub(begins)
+                .map_or("", |length| &one[..length.min(one.len())]);
+            let is_half = told.contains("\"critical") && !told.ends_with("\"line\":1}");
+            if at >= begins {
+                assert_eq!(half.is_some(), is_half, "{}", &whole[..at]);
+            }
+            if is_half && told.contains("One.") {
+                assert_eq!(half.as_deref(), Some("One."), "{}", &whole[..at]);
+            }
+        }
+        for (text, expected) in [
+            (
+                r#"[{"severity": "critical", "file": "a.py", "claim": "It is \"#,
+                Some("It is"),
+            ),
+            (r#"```json [{"claim": "One.", "severity": "#, Some("One.")),
+            (r#"I found: {"findings": [{"severity": "critical", "fi"#, Some("")),
+            (r#"<findings>[{"severity": "critical", "claim": "One."#, Some("One.")),
+            (r#"[{"severity": "warning", "claim": "One."#, None),
+            (r#"[{"file": "a.py", "line": 3"#, None),
+            (r#"{"findings": []"#, None),
+            ("I read a[0] and {b: [", None),
+        ] {
+            assert_eq!(claim(text).as_deref(), expected, "{text}");
         }
     }
 

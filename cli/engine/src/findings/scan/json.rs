@@ -251,6 +251,62 @@ fn cut_off(text: &str) -> Option<ScanOutcome> {
     Some(outcome)
 }
 
+/// The finding that JSON was telling when it broke off, as far as it came.
+pub(super) fn half(text: &str) -> Option<RawFinding> {
+    let mut position = 0;
+    for _ in 0..MAX_STARTS {
+        let start = position + text.get(position..)?.find(['{', '['])?;
+        let length = match parse(&text[start..]) {
+            Parsed::Whole(_, length) => length,
+            Parsed::CutOff => match half_of(&text[start..]) {
+                Some(half) => return Some(half),
+                None => 1,
+            },
+            Parsed::Not => 1,
+        };
+        position = start + length;
+    }
+    None
+}
+
+/// The innermost object that is open where JSON is cut off and says how bad something is, or what.
+fn half_of(json: &str) -> Option<RawFinding> {
+    let (mut open, mut in_text, mut is_escaped) = (Vec::new(), false, false);
+    // Where the last member ends that is whole.
+    let mut whole = 0;
+    for (at, character) in json.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = in_text,
+            '"' => in_text = !in_text,
+            _ if in_text => {}
+            '{' | '[' => {
+                open.push(at);
+                whole = at + 1;
+            }
+            '}' | ']' => {
+                open.pop();
+                whole = at + 1;
+            }
+            ',' => whole = at,
+            _ => {}
+        }
+    }
+    let told = &json[..json.len() - usize::from(is_escaped)];
+    let told = [
+        format!("{told}{}", if in_text { "\"" } else { "" }),
+        json[..whole].to_owned(),
+    ];
+    let is_object = |at: usize| json[at..].starts_with('{');
+    open.iter().enumerate().rev().find_map(|(level, start)| {
+        let ends = open[level..].iter().rev();
+        let ends: String = ends.map(|at| if is_object(*at) { '}' } else { ']' }).collect();
+        let closed = |told: &String| serde_json::from_str::<Map<String, Value>>(&format!("{}{ends}", &told[*start..]));
+        let half = fields_of(&told.iter().find_map(|told| closed(told).ok())?);
+        (half.has("severity") || half.has("claim")).then_some(half)
+    })
+}
+
 fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome> {
     match value {
         Value::Array(items) => {
@@ -336,6 +392,12 @@ fn names(object: &Map<String, Value>, field: &str) -> bool {
 
 /// An object as a finding, if it says at least where and what.
 fn finding(object: &Map<String, Value>) -> Option<RawFinding> {
+    let finding = fields_of(object);
+    (finding.has("claim") && (finding.has("file") || finding.has("evidence"))).then_some(finding)
+}
+
+/// The fields of a finding that an object has.
+fn fields_of(object: &Map<String, Value>) -> RawFinding {
     let mut finding = RawFinding::default();
     for (name, value) in object {
         if let Some(inner) = value
@@ -363,7 +425,7 @@ fn finding(object: &Map<String, Value>) -> Option<RawFinding> {
             finding.push("claim", text);
         }
     }
-    (finding.has("claim") && (finding.has("file") || finding.has("evidence"))).then_some(finding)
+    finding
 }
 
 fn field_of(name: &str) -> Option<&'static str> {

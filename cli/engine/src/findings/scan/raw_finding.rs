@@ -81,6 +81,16 @@ impl RawFinding {
         contradictions.next()
     }
 
+    /// Returns whether it only recites the format of a finding: it says neither what nor where, or its severity is each of them.
+    pub(super) fn is_template(&self) -> bool {
+        let says = |field: &&str| {
+            let mut texts = self.fields.iter().filter(|(name, _)| name == field);
+            texts.any(|(_, text)| text.contains(char::is_alphanumeric))
+        };
+        let mut fields = ["file", "claim", "evidence", "scenario"].iter();
+        !fields.any(says) || self.severity().is_some_and(is_every_severity)
+    }
+
     /// The same with each text changed.
     pub(in crate::findings) fn map(&self, change: impl Fn(&str) -> String) -> Self {
         let fields = self.fields.iter().map(|(name, text)| (*name, change(text)));
@@ -94,4 +104,11 @@ impl RawFinding {
         let (_, text) = self.fields.iter().find(|(field, _)| *field == name)?;
         Some(text)
     }
+}
+
+/// Returns whether a text names each severity, as the format of a finding does.
+pub(super) fn is_every_severity(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let severities = [Severity::Critical, Severity::Warning, Severity::Suggestion];
+    severities.iter().all(|severity| text.contains(severity.as_str()))
 }

@@ -4,7 +4,7 @@
 //! tokens. Only what stands outside of the findings is taken off: inside of them it is quoted code. Thinking is what opens the
 //! answer: among words its tags are mentioned, as those of the code are, and what stands between them counts.
 
-use super::strict;
+use super::{RawFinding, json, lenient, strict};
 use crate::findings::tags::{Kind, Name, next_tag, tags};
 
 /// Tags around thinking.
@@ -24,13 +24,34 @@ const NAMING: [&str; 6] = [
 const HIDDEN: [&str; 2] = ["analysis", "commentary"];
 /// Maximum length of the name of a control token, in bytes.
 const MAX_TOKEN: usize = 60;
+/// Number of closing tags behind which the answer may begin: quoted code can hold the tag.
+const MAX_ENDS: usize = 8;
 
 /// An answer without what surrounds it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Visible {
     pub(super) text: String,
+    /// The thinking in front of it, which was taken off.
+    pub(super) thinking: String,
     /// Thinking was begun in front of the answer, and never ended: all of it may be thinking.
     pub(super) is_unclosed: bool,
+}
+
+/// Thinking that is taken off.
+#[derive(Default)]
+struct Aside {
+    /// All of it.
+    thinking: String,
+    /// Its blocks of findings, which count.
+    told: String,
+}
+
+impl Aside {
+    fn take(&mut self, thinking: &str) {
+        keep_told(thinking, &mut self.told);
+        self.thinking.push_str(thinking);
+        self.thinking.push('\n');
+    }
 }
 
 /// Something of a template.
@@ -47,8 +68,9 @@ enum Mark {
 
 /// Takes thinking and control tokens off both ends of an answer.
 pub(super) fn visible(answer: &str) -> Visible {
-    let mut text = String::new();
-    let (head, mut is_unclosed, rest) = head(answer, &mut text);
+    let mut aside = Aside::default();
+    let (head, mut is_unclosed, rest) = head(answer, &mut aside);
+    let mut text = aside.told;
     let begin = tags(rest).last().map_or(0, |tag| tag.end);
     let begin = begin.max(rest.rfind(['}', ']']).map_or(0, |at| at + 1));
     let (body, tail) = rest.split_at(begin);
@@ -64,16 +86,20 @@ pub(super) fn visible(answer: &str) -> Visible {
     }
     text.push_str(tail);
     is_unclosed &= !text.trim().is_empty();
-    Visible { text, is_unclosed }
+    Visible {
+        text,
+        thinking: aside.thinking,
+        is_unclosed,
+    }
 }
 
 /// Splits an answer where its findings begin: the text in front without thinking and tokens, true if thinking is left open there,
-/// and the rest. Blocks of findings that stand in thinking go to `told`.
-fn head<'a>(answer: &'a str, told: &mut String) -> (String, bool, &'a str) {
+/// and the rest.
+fn head<'a>(answer: &'a str, aside: &mut Aside) -> (String, bool, &'a str) {
     let mut kept = String::new();
     let mut rest = answer;
     loop {
-        let Some((at, mark, end)) = first_mark(rest, beginning(rest)) else {
+        let Some((at, mark, end)) = first_mark(rest, beginning(rest)).or_else(|| end_of_drafts(rest)) else {
             return (kept, false, rest);
         };
         let before = &rest[..at];
@@ -82,15 +108,16 @@ fn head<'a>(answer: &'a str, told: &mut String) -> (String, bool, &'a str) {
             Mark::Opens(_) | Mark::HiddenChannel if !opens_answer => return (kept, false, rest),
             Mark::Closes if is_quoted(before) => return (kept, false, rest),
             Mark::Opens(name) => {
-                let Some(length) = closing(&rest[end..], name) else {
+                let Some((length, behind)) = closing(&rest[end..], name) else {
                     return (kept, true, &rest[at..]);
                 };
-                keep_told(&rest[end..end + length], told);
-                rest = &rest[end + length..];
+                aside.take(&rest[end..end + length]);
+                rest = &rest[end + behind..];
             }
             // Where the template itself opens the thinking, only its end is in the answer.
             Mark::Closes => {
-                kept.clear();
+                kept.push_str(before);
+                aside.take(&std::mem::take(&mut kept));
                 rest = &rest[end..];
             }
             Mark::HiddenChannel => {
@@ -98,7 +125,7 @@ fn head<'a>(answer: &'a str, told: &mut String) -> (String, bool, &'a str) {
                 let Some(length) = ends.iter().filter_map(|token| rest[end..].find(token)).min() else {
                     return (kept, true, &rest[at..]);
                 };
-                keep_told(&rest[end..end + length], told);
+                aside.take(&rest[end..end + length]);
                 rest = &rest[end + length..];
             }
             Mark::Token => {
@@ -109,16 +136,46 @@ fn head<'a>(answer: &'a str, told: &mut String) -> (String, bool, &'a str) {
     }
 }
 
+/// The end of thinking that holds whole blocks of findings and that the template itself has opened; the answer follows.
+fn end_of_drafts(text: &str) -> Option<(usize, Mark, usize)> {
+    let closes = |(at, _): (usize, &str)| match mark_at(&text[at..])? {
+        (Mark::Closes, length) => Some((at, at + length)),
+        _ => None,
+    };
+    let is_end = |(at, end): &(usize, usize)| {
+        let line = text[*end..].lines().next().unwrap_or_default().trim();
+        let is_answered = tags(&text[*end..]).any(|tag| tag.name == Name::Findings);
+        (line.is_empty() || line.starts_with('<'))
+            && is_answered
+            && !is_quoted(&text[..*at])
+            && (strict::read(&text[..*at], false).is_some() || is_format(&text[..*at]))
+    };
+    let first = next_tag(text).map(|tag| tag.start);
+    let mut ends = text.match_indices("</").filter_map(closes).take(MAX_ENDS);
+    let (at, end) = ends.find(is_end).filter(|_| !json::is_around(text, first))?;
+    Some((at, Mark::Closes, end))
+}
+
+/// Returns whether all that stands in a text in tags is the format of an answer.
+fn is_format(text: &str) -> bool {
+    let findings = lenient::read(text).map(|outcome| outcome.findings).unwrap_or_default();
+    !findings.is_empty() && findings.iter().all(RawFinding::is_template)
+}
+
 /// Keeps the blocks of findings that stand in what looks like thinking: it may be an answer between two mentions of a tag, and a
-/// model that drops what it told in whole is asked about it, as behind any other block.
+/// model that drops what it told in whole is asked about it, as behind any other block. The mere format of an answer is not one.
 fn keep_told(thinking: &str, told: &mut String) {
     let spans: Vec<(usize, usize)> = match strict::read(thinking, false) {
         Some(reading) => {
             let blocks = reading.blocks.iter().zip(reading.spans);
-            let holding = blocks.filter(|(findings, _)| !findings.is_empty());
+            let holding = blocks.filter(|(findings, _)| !findings.iter().all(RawFinding::is_template));
             holding.map(|(_, span)| span).collect()
         }
-        None => around_findings(thinking).into_iter().collect(),
+        None => {
+            let around = around_findings(thinking);
+            let told = around.filter(|(start, end)| !is_format(&thinking[*start..*end]));
+            told.into_iter().collect()
+        }
     };
     for (start, end) in spans {
         told.push_str(&thinking[start..end]);
@@ -206,15 +263,16 @@ fn token(text: &str) -> Option<(String, usize)> {
     })
 }
 
-/// Where thinking that has begun ends, behind its closing tag: the first one that is not a mention, or else the first one.
-fn closing(text: &str, name: &str) -> Option<usize> {
+/// Where thinking that has begun ends, in front of and behind its closing tag: the first one that is not a mention, or else the first
+/// one.
+fn closing(text: &str, name: &str) -> Option<(usize, usize)> {
     let tag = format!("</{name}>");
     let lower = text.to_ascii_lowercase();
     let quotes = ['`', '"', '\''];
     let ends = || lower.match_indices(&tag).map(|(at, _)| at);
     let is_end = |at: &usize| !text[..*at].ends_with(quotes);
     let end = ends().find(is_end).or_else(|| ends().next())?;
-    Some(end + tag.len())
+    Some((end, end + tag.len()))
 }
 
 #[cfg(test)]
@@ -283,6 +341,24 @@ mod tests {
             assert!(seen.text.contains(block), "{before}: {}", seen.text);
             assert!(!seen.is_unclosed, "{before}");
         }
+        for format in [
+            "<findings><finding><severity></severity><file></file><claim></claim></finding></findings>",
+            "<findings>\n<finding>...</finding>\n</findings>",
+            "<findings><finding><severity>critical</severity><file>…</file><claim>...</claim></finding></findings>",
+            "<findings><finding><severity>critical|warning|suggestion</severity><file>path as in the index</file>\
+             <claim>One sentence: the defect itself.</claim></finding></findings>",
+        ] {
+            for (before, behind) in [
+                ("<think>The format is ", "</think>\n"),
+                ("The format is ", "\n</think>\n"),
+            ] {
+                let seen = visible(&format!("{before}{format}{behind}<findings></findings>"));
+                assert_eq!(seen.text.trim(), "<findings></findings>", "{before}{format}");
+            }
+            assert_eq!(visible(&format!("{format}</think>")).text, format!("{format}</think>"));
+        }
+        let drafted = format!("At first: {block}\nNo.\n</think>\n<findings></findings>");
+        assert!(visible(&drafted).text.contains(block));
         let mentioned =
             visible("<think>It would be <findings></findings>, or <findings>.</think>\n<findings></findings>");
         assert_eq!(mentioned.text.trim(), "<findings></findings>");

@@ -8,15 +8,15 @@ use super::decide::{Seen, own_rank, rank};
 use crate::{
     incremental::{
         EarlierStatus, EarlierVerdicts, carried,
-        identity::{is_same_code, is_same_kind},
+        identity::{is_same_code, is_same_kind, may_repeat},
         texts,
     },
     judge::not_repeated,
     review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
 };
 
-/// The finding as it stands now. If the judge keeps a new one that repeats it, that one speaks for it: it knows the code as
-/// it is. The severity falls only where the code has changed, and a whole review has looked at it.
+/// The finding as it stands now. If the judge keeps a new one of its kind that repeats it, that one speaks for it: it knows the code
+/// as it is. The severity falls only where the code has changed, and a whole review has looked at it.
 pub(super) fn stand(
     finding: &ExistingFinding,
     repeats: &[usize],
@@ -29,6 +29,7 @@ pub(super) fn stand(
         .iter()
         .copied()
         .filter(|at| judged[*at].stands())
+        .filter(|at| is_same_kind(finding, &judged[*at]) || is_repeat_by_code(finding, &judged[*at]))
         .max_by_key(|at| (rank(&judged[*at]), std::cmp::Reverse(*at)));
     let mut entry = match speaker {
         Some(at) => {
@@ -181,13 +182,17 @@ pub(super) fn repeats(
 }
 
 /// Returns whether the judge's word that a new finding repeats this earlier one would hide something: one of both is
-/// serious, and they are of different kinds or stand on different code, so that the end or the severity of one would become the
-/// other's. Where the earlier one's code is gone, it may be what the new one is about.
+/// serious, and they stand on different code, or are of different kinds and the new one is worse, so that the end or the severity of one
+/// would become the other's. Where the earlier one's code is gone, it may be what a new one of its kind is about.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let is_serious = entry.weighs() || finding.record.is_serious();
     let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
-    let is_another = || !is_same_kind(finding, entry) || (stands && !overlap(finding, entry));
-    is_serious && entry.finding.fingerprint != finding.record.fingerprint && is_another()
+    let may_be_it = if is_same_kind(finding, entry) {
+        !stands || overlap(finding, entry)
+    } else {
+        may_repeat(finding, &entry.finding) && rank(entry) <= own_rank(finding)
+    };
+    is_serious && entry.finding.fingerprint != finding.record.fingerprint && !may_be_it
 }
 
 fn overlap(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {

@@ -108,19 +108,14 @@ fn unproven(findings: &[UnprovenFinding]) -> String {
     if findings.is_empty() {
         return text;
     }
-    let is_known = findings.iter().all(|finding| finding.known_severity().is_some());
-    let title = if is_known {
-        "Critical, without code that shows it"
-    } else {
-        "Critical without code that shows it, or of unknown severity"
-    };
-    let _ = writeln!(text, "**{title}:**\n");
+    text.push_str("**Findings without proof:**\n\n");
     for finding in findings {
         let _ = writeln!(
             text,
-            "- {} ({}): {} ({})",
+            "- {} ({}, {}): {} ({})",
             code_span(&finding.place()),
             finding.reviewer.display_name(),
+            finding.severity_in_words(),
             escape(&finding.claim).replace('\n', " "),
             escape(&finding.reason).replace('\n', " ")
         );
