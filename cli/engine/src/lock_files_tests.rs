@@ -599,6 +599,16 @@ CHECKSUMS
         "no hashes any more"
     );
     assert_eq!(found("Gemfile.lock", Some(without), without), [], "never any");
+    let two = "GEM\n  remote: https://gems.example/\n  specs:\n    own (1.0)\n\nGEM\n  remote: https://rubygems.org/\n  specs:\n    \
+               rails (7.0.0)\n";
+    let moved = two.replace("own (1.0)", "own (1.0)\n    rails (7.0.0)").replace(
+        "https://rubygems.org/\n  specs:\n    rails (7.0.0)",
+        "https://rubygems.org/\n  specs:",
+    );
+    assert_eq!(
+        claims("Gemfile.lock", two, &moved),
+        ["`rails` comes from `https://gems.example/`, and came from another place before."]
+    );
 }
 
 #[test]
