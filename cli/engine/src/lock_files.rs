@@ -120,11 +120,7 @@ pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>,
     let before = before.map_err(|fault| LockFileFault(format!("at base {fault}")))?;
     Ok(compare::compare(&compare::Change {
         path,
-        usual: usual_registries(format),
-        is_npm: matches!(
-            format,
-            LockFormat::Bun | LockFormat::Npm | LockFormat::Pnpm | LockFormat::Yarn
-        ),
+        format,
         base: before.as_ref(),
         base_text: base.unwrap_or_default(),
         head: &head,

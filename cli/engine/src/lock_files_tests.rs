@@ -1640,3 +1640,91 @@ fn a_directory_that_moves_within_the_project_is_nothing_new() {
         assert_ne!(to(&below, "../../ui"), [], "{below}");
     }
 }
+
+#[test]
+fn another_file_of_the_same_version_is_called_so() {
+    let uv = |files: &[(&str, &str)]| {
+        let files = files.iter().map(|(name, hash)| {
+            format!("    {{ url = \"https://files.pythonhosted.org/{name}\", hash = \"sha256:{hash}\" }},\n")
+        });
+        format!(
+            "version = 1\n\n[[package]]\nname = \"idna\"\nversion = \"3.0\"\nsource = {{ registry = \"https://pypi.org/simple\" }}\n\
+             wheels = [\n{}]\n",
+            files.collect::<String>()
+        )
+    };
+    let (old, other, new) = (("a/idna-1.whl", "a1"), ("b/idna-2.whl", "b2"), ("c/idna-3.whl", "c3"));
+    let base = uv(&[old, other]);
+    let added = "Another file of `idna` was added under the same version `3.0`; those that were there before stay.";
+    let gone = "A file of `idna` was taken out under the same version `3.0`; those that stay were there before.";
+    let changed = "`idna` has another integrity hash than before, and is still version `3.0`.";
+    let instead = "`idna` has a file (`https://files.pythonhosted.org/c/idna-3.whl`) that it did not have before, and is still \
+                   version `3.0`.";
+    for (files, expected) in [
+        (&[old, other][..], &[] as &[&str]),
+        (&[old, other, new], &[added]),
+        (&[old], &[gone]),
+        (&[old, new], &[changed, instead]),
+    ] {
+        let mut found = claims("uv.lock", &base, &uv(files));
+        found.sort_by_key(|claim| claim.contains("has a file"));
+        assert_eq!(found, expected, "{files:?}");
+    }
+    assert_eq!(
+        found("uv.lock", Some(&base), &uv(&[old, other, new])),
+        one("integrity", 10),
+        "the line of the new file"
+    );
+    let poetry = |files: &str| format!("[[package]]\nname = \"idna\"\nversion = \"3.0\"\nfiles = [\n{files}]\n");
+    let (first, second) = (
+        "    {file = \"idna-1.whl\", hash = \"sha256:a1\"},\n",
+        "    {file = \"idna-2.whl\", hash = \"sha256:b2\"},\n",
+    );
+    let (one_file, two_files) = (poetry(first), poetry(&format!("{first}{second}")));
+    assert_eq!(claims("poetry.lock", &one_file, &two_files), [added]);
+    assert_eq!(claims("poetry.lock", &two_files, &one_file), [gone]);
+    // Only these formats list files: with npm it is one more hash of the same file.
+    let npm = |integrity: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/a\": {{\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"{integrity}\"}}}}}}\n"
+        )
+    };
+    let npm = claims("package-lock.json", &npm("sha512-A"), &npm("sha512-A sha512-B"));
+    assert!(
+        matches!(&npm[..], [claim] if claim.contains("another integrity hash than before")),
+        "{npm:?}"
+    );
+}
+
+#[test]
+fn a_patch_of_the_project_is_called_so() {
+    let plain = "__metadata:\n  version: 8\n\n\"a@npm:1.0.0\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/aa\n";
+    let patched = |version: &str, hash: &str| {
+        format!(
+            "{plain}\n\"a@patch:a@npm%3A1.0.0#~/.yarn/patches/a.patch\":\n  version: {version}\n  resolution: \
+             \"a@patch:a@npm%3A{version}#~/.yarn/patches/a.patch::version={version}&hash={hash}\"\n  checksum: 10c0/bb\n"
+        )
+    };
+    let before = patched("1.0.0", "abc");
+    for (base, head, expected) in [
+        (
+            plain,
+            &before,
+            Some("This project patches `a` (`a@npm:1.0.0`), and did not before."),
+        ),
+        (
+            &before[..],
+            &patched("1.0.0", "def"),
+            Some("This project patches `a` in another way than before, or another version of it (`a@npm:1.0.0`)."),
+        ),
+        (
+            &before[..],
+            &patched("1.0.1", "abc"),
+            Some("This project patches `a` in another way than before, or another version of it (`a@npm:1.0.1`)."),
+        ),
+        (&before[..], &before, None),
+    ] {
+        assert_eq!(claims("yarn.lock", base, head), Vec::from_iter(expected), "{head}");
+    }
+}

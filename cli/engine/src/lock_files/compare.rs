@@ -7,21 +7,38 @@ mod sources;
 
 use std::collections::HashSet;
 
-use conclave_shared::finding::Finding;
+use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
-use super::entry::LockFile;
+use super::{entry::LockFile, usual_registries};
 
 /// A changed lock file.
 pub(super) struct Change<'a> {
     pub(super) path: &'a str,
-    /// Registries that nobody wonders about.
-    pub(super) usual: &'a [&'a str],
-    /// True for packages of the npm world, in which the address of a tarball has the package's name and version.
-    pub(super) is_npm: bool,
+    pub(super) format: LockFormat,
     pub(super) base: Option<&'a LockFile>,
     pub(super) base_text: &'a str,
     pub(super) head: &'a LockFile,
     pub(super) head_text: &'a str,
+}
+
+impl Change<'_> {
+    /// Registries that nobody wonders about.
+    const fn usual(&self) -> &'static [&'static str] {
+        usual_registries(self.format)
+    }
+
+    /// Returns whether the packages are of the npm world, in which the address of a tarball has the package's name and version.
+    const fn is_npm(&self) -> bool {
+        matches!(
+            self.format,
+            LockFormat::Bun | LockFormat::Npm | LockFormat::Pnpm | LockFormat::Yarn
+        )
+    }
+
+    /// Returns whether one version of a package has several files, such as one for each platform, each with its hash.
+    const fn lists_files(&self) -> bool {
+        matches!(self.format, LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Uv)
+    }
 }
 
 /// All findings, in the order of the file's places.

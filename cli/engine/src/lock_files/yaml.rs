@@ -304,7 +304,7 @@ fn archive_origin(url: &str) -> String {
 }
 
 /// The escapes of locators and addresses, undone once.
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     text.replace("%3A", ":")
         .replace("%3a", ":")
         .replace("%2F", "/")

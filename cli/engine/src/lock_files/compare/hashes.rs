@@ -81,6 +81,87 @@ pub(super) fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     )]
 }
 
+/// How the hashes of a package differ from those before, under the same version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Difference {
+    Other,
+    /// They cannot be compared.
+    OtherKind,
+    /// All that were there before are, and those of more files.
+    MoreFiles,
+    /// All of them were there before, and those of more files.
+    FewerFiles,
+}
+
+impl Difference {
+    const ALL: [Self; 4] = [Self::Other, Self::OtherKind, Self::MoreFiles, Self::FewerFiles];
+
+    fn of(change: &Change<'_>, entry: &Entry, before: &HashSet<&str>) -> Self {
+        if change.lists_files() && before.iter().any(|hashes| includes(&entry.integrity, hashes)) {
+            Self::MoreFiles
+        } else if change.lists_files() && before.iter().any(|hashes| includes(hashes, &entry.integrity)) {
+            Self::FewerFiles
+        } else if before.iter().all(|hashes| are_of_other_kinds(&entry.integrity, hashes)) {
+            Self::OtherKind
+        } else {
+            Self::Other
+        }
+    }
+
+    fn claim(self, entry: &Entry) -> String {
+        let (name, version) = (shown(&entry.name), shown(&entry.version));
+        match self {
+            Self::Other => {
+                format!("`{name}` has another integrity hash than before, and is still version `{version}`.")
+            }
+            Self::OtherKind => format!(
+                "`{name}` has an integrity hash of another kind than before, which cannot be compared with it, and is still \
+                 version `{version}`."
+            ),
+            Self::MoreFiles => format!(
+                "Another file of `{name}` was added under the same version `{version}`; those that were there before stay."
+            ),
+            Self::FewerFiles => format!(
+                "A file of `{name}` was taken out under the same version `{version}`; those that stay were there before."
+            ),
+        }
+    }
+
+    const fn scenario(self) -> &'static str {
+        match self {
+            Self::Other => {
+                "A version that was published does not change: the package manager installs other content than what was used so \
+                 far."
+            }
+            Self::OtherKind => "Nothing in the file shows that the new hash is of the content that was used so far.",
+            Self::MoreFiles => {
+                "A registry takes new files for an old version; where the new one fits better, it is installed in the place of \
+                 what was used so far."
+            }
+            Self::FewerFiles => {
+                "Where the file that is gone was installed, another one of the same version is, perhaps built from source."
+            }
+        }
+    }
+}
+
+/// Returns whether all hashes of the one text are in the other one.
+fn includes(all: &str, some: &str) -> bool {
+    let all: HashSet<&str> = all.split(' ').collect();
+    some.split(' ').all(|hash| all.contains(hash))
+}
+
+/// The package, found in the file by its first new hash where it has more of them than before.
+fn at_new_hash(entry: &Entry, before: &HashSet<&str>) -> Entry {
+    let known: HashSet<&str> = before.iter().flat_map(|hashes| hashes.split(' ')).collect();
+    let new = entry.integrity.split(' ').find(|hash| !known.contains(hash));
+    let digest = new.map(|hash| hash.rsplit(':').next().unwrap_or(hash));
+    Entry {
+        source_text: digest.unwrap_or_default().to_owned(),
+        ..entry.clone()
+    }
+}
+
 /// Packages whose version is the same as before, and whose hash is not.
 pub(super) fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
     let mut known: HashMap<(&str, &str, Option<&str>), HashSet<&str>> = HashMap::new();
@@ -94,7 +175,7 @@ pub(super) fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         }
     }
     let mut seen = HashSet::new();
-    let (mut others, mut of_other_kinds) = (Vec::new(), Vec::new());
+    let mut differing: Vec<(Difference, Entry)> = Vec::new();
     for entry in change.head.entries.iter().filter(|entry| !entry.integrity.is_empty()) {
         // A weaker one in the place of the hash is one that is missing, which has been reported.
         if entry.hash != Hash::Present && hashed_names.contains(entry.name.as_str()) {
@@ -106,47 +187,32 @@ pub(super) fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
         if before.iter().any(|hash| keeps_hash(change, entry, hash)) || !seen.insert(entry.key()) {
             continue;
         }
-        if before.iter().all(|hash| are_of_other_kinds(&entry.integrity, hash)) {
-            of_other_kinds.push(entry);
-        } else {
-            others.push(entry);
-        }
+        let difference = Difference::of(change, entry, before);
+        differing.push(match difference {
+            Difference::MoreFiles => (difference, at_new_hash(entry, before)),
+            _ => (difference, entry.clone()),
+        });
     }
-    let mut findings = reported(
-        change,
-        &others,
-        "lock-file-integrity",
-        |entry| {
-            format!(
-                "`{}` has another integrity hash than before, and is still version `{}`.",
-                shown(&entry.name),
-                shown(&entry.version)
-            )
-        },
-        "So it is with",
-        "A version that was published does not change: the package manager installs other content than what was used so far.",
-    );
-    findings.extend(reported(
-        change,
-        &of_other_kinds,
-        "lock-file-integrity",
-        |entry| {
-            format!(
-                "`{}` has an integrity hash of another kind than before, which cannot be compared with it, and is still \
-                 version `{}`.",
-                shown(&entry.name),
-                shown(&entry.version)
-            )
-        },
-        "So it is with",
-        "Nothing in the file shows that the new hash is of the content that was used so far.",
-    ));
-    findings
+    let of_one = |difference: Difference| {
+        let entries = differing.iter().filter(|(found, _)| *found == difference);
+        let entries: Vec<&Entry> = entries.map(|(_, entry)| entry).collect();
+        let claim = |entry: &Entry| difference.claim(entry);
+        let scenario = difference.scenario();
+        reported(
+            change,
+            &entries,
+            "lock-file-integrity",
+            claim,
+            "So it is with",
+            scenario,
+        )
+    };
+    Difference::ALL.into_iter().flat_map(of_one).collect()
 }
 
 /// Returns whether a package still has the hash that it had before, perhaps beside a newer one.
 fn keeps_hash(change: &Change<'_>, entry: &Entry, before: &str) -> bool {
     // Of all package managers, only Yarn 1 checks one that stands in the address.
-    let in_address = entry.hash_in_address().filter(|_| change.is_npm);
+    let in_address = entry.hash_in_address().filter(|_| change.is_npm());
     before == entry.integrity || before == without_cache_key(&entry.integrity) || in_address == Some(before)
 }

@@ -54,8 +54,8 @@ pub(super) fn registries(change: &Change<'_>) -> Vec<Finding> {
 /// Returns whether a registry is worth a finding where the base uses these. The usual ones are none, unless only private
 /// ones are used.
 pub(super) fn is_new_registry(change: &Change<'_>, base: &HashSet<&str>, registry: &str) -> bool {
-    let private = !base.is_empty() && !base.iter().any(|registry| change.usual.contains(registry));
-    !base.contains(registry) && (private || !change.usual.contains(&registry))
+    let private = !base.is_empty() && !base.iter().any(|registry| change.usual().contains(registry));
+    !base.contains(registry) && (private || !change.usual().contains(&registry))
 }
 
 fn packages(entries: &[&Entry]) -> String {
@@ -116,7 +116,7 @@ fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
 /// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is
 /// another package. A newer version of the same other package is nothing new.
 pub(super) fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
-    if !change.is_npm {
+    if !change.is_npm() {
         return Vec::new();
     }
     let label = |entry: &Entry| {
