@@ -1728,3 +1728,29 @@ fn a_patch_of_the_project_is_called_so() {
         assert_eq!(claims("yarn.lock", base, head), Vec::from_iter(expected), "{head}");
     }
 }
+
+#[test]
+fn a_crate_in_another_spelling_is_found() {
+    let app = "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n";
+    let with =
+        |name: &str, source: &str| format!("{app}\n[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\n{source}");
+    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";
+    let own = "";
+    for (base, head, line) in [(registry, registry, 8), (own, registry, 10), (registry, own, 8)] {
+        let base = with("my-util", base);
+        assert_eq!(
+            claims("Cargo.lock", &base, &with("my_util", head)),
+            ["`my_util` differs from `my-util`, which was there before, only in its spelling."]
+        );
+        assert_eq!(
+            found("Cargo.lock", Some(&base), &with("my_util", head)),
+            one("source", line)
+        );
+        let both = base.clone() + with("My_Util", head).strip_prefix(app).expect("a package");
+        assert_eq!(claims("Cargo.lock", &base, &both).len(), 1, "beside it, too");
+    }
+    let renamed = claims("Cargo.lock", &with("my-util", own), &with("my_util", own));
+    assert!(renamed.is_empty(), "the project renames its own crate: {renamed:?}");
+    let other = claims("Cargo.lock", &with("my-util", registry), &with("myutil", registry));
+    assert!(other.is_empty(), "another name: {other:?}");
+}

@@ -49,8 +49,10 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
     findings.extend(moved::moved(change));
     findings.extend(hashes::with_other_hash(change));
     let reported: HashSet<u32> = findings.iter().map(|finding| finding.line).collect();
-    let mislabeled = sources::mislabeled(change).into_iter();
-    findings.extend(mislabeled.filter(|finding| !reported.contains(&finding.line)));
+    let names = [sources::mislabeled(change), sources::respelled(change)]
+        .concat()
+        .into_iter();
+    findings.extend(names.filter(|finding| !reported.contains(&finding.line)));
     findings.sort_by_key(|finding| finding.line);
     findings
 }

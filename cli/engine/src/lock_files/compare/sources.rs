@@ -1,8 +1,8 @@
 //! Where packages come from: registries, repositories and addresses that are new, and names that are not those of the tarball.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use conclave_shared::{finding::Finding, severity::Severity};
+use conclave_shared::{finding::Finding, path_kind::LockFormat, severity::Severity};
 
 use super::{
     Change,
@@ -161,5 +161,43 @@ pub(super) fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
         },
         "So it is with",
         "Who reads the name and the version believes to have other code than what is installed.",
+    )
+}
+
+/// Crates that are spelled in another way than one of the base. crates.io takes `my-util` and `my_util` for one name, of which
+/// the lock file holds the spelling that was published: so nothing that only resolves dependencies writes the other one. What
+/// was and is the project's own is a part of the diff.
+pub(super) fn respelled(change: &Change<'_>) -> Vec<Finding> {
+    let Some(base) = change.base.filter(|_| change.format == LockFormat::Cargo) else {
+        return Vec::new();
+    };
+    let folded = |entry: &Entry| entry.name.replace('-', "_").to_ascii_lowercase();
+    let names: HashSet<&str> = base.entries.iter().map(|entry| entry.name.as_str()).collect();
+    let mut known: HashMap<String, Vec<&Entry>> = HashMap::new();
+    for entry in &base.entries {
+        known.entry(folded(entry)).or_default().push(entry);
+    }
+    let before = |entry: &Entry| {
+        let mut before = known.get(&folded(entry)).into_iter().flatten();
+        before.find(|known| known.source != Source::Local || entry.source != Source::Local)
+    };
+    let mut seen = HashSet::new();
+    let new = change.head.entries.iter();
+    let new = new.filter(|entry| !names.contains(entry.name.as_str()) && before(entry).is_some());
+    let new: Vec<&Entry> = new.filter(|entry| seen.insert(entry.name.as_str())).collect();
+    reported(
+        change,
+        &new,
+        "lock-file-source",
+        |entry| {
+            let before = before(entry).map(|known| shown(&known.name)).unwrap_or_default();
+            format!(
+                "`{}` differs from `{before}`, which was there before, only in its spelling.",
+                shown(&entry.name)
+            )
+        },
+        "So it is with",
+        "crates.io has only one of the two, and code calls both by one name: another crate can take the place without a line of \
+         code that changes.",
     )
 }
