@@ -1754,3 +1754,52 @@ fn a_crate_in_another_spelling_is_found() {
     let other = claims("Cargo.lock", &with("my-util", registry), &with("myutil", registry));
     assert!(other.is_empty(), "another name: {other:?}");
 }
+
+#[test]
+fn a_package_of_pnpm_whose_field_names_another_one_than_its_key_is_found() {
+    let file = |key: &str, fields: &str| {
+        format!(
+            "lockfileVersion: '6.0'\npackages:\n  {key}:\n    resolution: {{integrity: sha512-A}}\n    dev: true\n{fields}"
+        )
+    };
+    let other = "    name: other\n    version: 2.0.0\n";
+    for (key, own) in [
+        ("/left-pad/1.0.0", "    name: left-pad\n    version: 1.0.0\n"),
+        ("/left-pad@1.0.0", "    name: left-pad\n    version: 1.0.0\n"),
+        ("/@s/left-pad@1.0.0", "    name: '@s/left-pad'\n    version: 1.0.0\n"),
+        (
+            "npm.example.com/left-pad/1.0.0",
+            "    name: left-pad\n    version: 1.0.0\n",
+        ),
+        (
+            "npm.example.com/@s/left-pad/1.0.0",
+            "    name: '@s/left-pad'\n    version: 1.0.0\n",
+        ),
+    ] {
+        let base = file(key, own);
+        let newer = base.replace("1.0.0", "1.0.1");
+        assert_eq!(found("pnpm-lock.yaml", Some(&base), &newer), [], "{key}");
+        if key.starts_with('/') {
+            assert_eq!(found("pnpm-lock.yaml", Some(&file(key, "")), &base), [], "{key}");
+        }
+        let claims = claims("pnpm-lock.yaml", &base, &file(key, other));
+        assert!(
+            matches!(&claims[..], [claim] if claim.ends_with("is another package: `other` in version `2.0.0`.")),
+            "{key}: {claims:?}"
+        );
+    }
+    let scoped = file("/@s/left-pad/1.0.0", "    name: left-pad\n    version: 1.0.0\n");
+    assert_eq!(
+        found("pnpm-lock.yaml", None, &scoped),
+        one("source", 3),
+        "without its scope"
+    );
+    let tarball = "lockfileVersion: '6.0'\npackages:\n  '@registry.npmjs.org/a/-/a-1.0.0.tgz':\n    resolution: {tarball: \
+                   https://registry.npmjs.org/a/-/a-1.0.0.tgz, integrity: sha512-A}\n    name: a\n    version: 1.0.0\n";
+    assert_eq!(found("pnpm-lock.yaml", None, tarball), []);
+    let hash = file("/left-pad/1.0.0", other).replace("sha512-A", "sha512-EVIL");
+    assert_eq!(
+        found("pnpm-lock.yaml", Some(&file("/left-pad/1.0.0", other)), &hash),
+        one("integrity", 4)
+    );
+}
