@@ -475,6 +475,75 @@ wheels = [
 }
 
 #[test]
+fn pylock() {
+    let base = r#"lock-version = "1.0"
+created-by = "uv"
+
+[[packages]]
+name = "idna"
+version = "3.0"
+index = "https://pypi.org/simple"
+sdist = { url = "https://files.pythonhosted.org/x/idna-3.0.tar.gz", hashes = { sha256 = "aaaa" } }
+wheels = [
+    { url = "https://files.pythonhosted.org/x/idna-3.0.whl", size = 1, hashes = { sha256 = "bbbb" } },
+]
+
+[[packages]]
+name = "own"
+directory = { path = "packages/own", editable = true }
+"#;
+    let rows: &[Row<'_>] = &[
+        ("3.0", "3.1", &[]),
+        (
+            "https://pypi.org/simple",
+            "https://pypi.evil.example/simple",
+            &[("registry", 7)],
+        ),
+        (
+            "https://files.pythonhosted.org/x/idna-3.0.whl",
+            "https://evil.example/idna-3.0.whl",
+            &[("registry", 10)],
+        ),
+        (
+            "url = \"https://files.pythonhosted.org/x/idna-3.0.whl\"",
+            "path = \"idna-3.0.whl\"",
+            &[("registry", 10)],
+        ),
+        (
+            "index = \"https://pypi.org/simple\"",
+            "vcs = { type = \"git\", url = \"https://github.com/x/idna\", commit-id = \"abc\" }",
+            &[("source", 7)],
+        ),
+        (
+            "directory = { path = \"packages/own\", editable = true }",
+            "archive = { url = \"https://x.example/own.whl\", hashes = { sha256 = \"cccc\" } }",
+            &[("source", 15)],
+        ),
+        ("{ sha256 = \"bbbb\" }", "{}", &[("integrity", 10)]),
+        ("bbbb", "EVIL", &[("integrity", 10)]),
+    ];
+    table("pylock.toml", base, rows);
+    table("api/pylock.api.toml", base, rows);
+    // As pip writes it: no index, and only files.
+    let pip = base.replace("index = \"https://pypi.org/simple\"\n", "");
+    assert_eq!(found("pylock.toml", None, &pip), []);
+    assert_eq!(found("pylock.toml", Some(&pip), base), []);
+    assert_eq!(found("pylock.toml", Some(base), &pip), []);
+    assert_eq!(
+        after(
+            "pylock.toml",
+            &pip,
+            "files.pythonhosted.org/x/idna-3.0.whl",
+            "evil.example/x/idna-3.0.whl"
+        ),
+        one("registry", 9)
+    );
+    let newer = base.replace("lock-version = \"1.0\"", "lock-version = \"2.0\"");
+    let fault = check("pylock.toml", None, &newer).expect_err("another format");
+    assert!(fault.to_string().contains("`lock-version` is not 1"), "{fault}");
+}
+
+#[test]
 fn pipenv() {
     let pipfile = r#"{
     "_meta": {"hash": {"sha256": "x"}, "pipfile-spec": 6, "requires": {},
@@ -726,7 +795,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
             "{path}"
         );
     }
-    for path in ["Cargo.lock", "poetry.lock", "uv.lock"] {
+    for path in ["Cargo.lock", "poetry.lock", "pylock.toml", "uv.lock"] {
         assert!(
             check(path, None, "= [")
                 .expect_err("broken")
@@ -750,6 +819,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
         ("go.sum", "\u{0}y"),
         ("Gemfile.lock", "\u{0}y"),
         ("package-lock.json", "{\"lockfileVersion\": 9}"),
+        ("pylock.tools.toml", "[tool]\nrun = \"x\"\n"),
     ] {
         let _ = check(path, None, text).expect_err("what is no package is not skipped");
     }
@@ -797,75 +867,90 @@ fn a_package_that_moves_between_known_places_is_found() {
     assert_eq!(check(private, "sha512-EVIL"), [("integrity".to_owned(), 7)]);
 }
 
+/// One package whose hash holds `AAAA`, in each format, and the line that the hash stands in.
+const ONE_PACKAGE: [(&str, &str, u32); 14] = [
+    (
+        "package-lock.json",
+        "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/a\": {\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-AAAA\"}}}\n",
+        2,
+    ),
+    (
+        "pylock.toml",
+        "lock-version = \"1.0\"\n[[packages]]\nname = \"a\"\nversion = \"1\"\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hashes = { sha256 = \"AAAA\" } }\n",
+        5,
+    ),
+    (
+        "Cargo.lock",
+        "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             checksum = \"AAAA\"\n",
+        5,
+    ),
+    (
+        "yarn.lock",
+        "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
+             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
+        6,
+    ),
+    (
+        "yarn.lock",
+        "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
+        7,
+    ),
+    (
+        "pnpm-lock.yaml",
+        "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
+        4,
+    ),
+    (
+        "go.sum",
+        "github.com/a/b v1.0.0 h1:AAAAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=\n",
+        1,
+    ),
+    (
+        "poetry.lock",
+        "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
+        4,
+    ),
+    (
+        "uv.lock",
+        "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
+        5,
+    ),
+    (
+        "Pipfile.lock",
+        "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
+        3,
+    ),
+    (
+        "Gemfile.lock",
+        "GEM\n  remote: https://rubygems.org/\n  specs:\n    a (1.0)\n\nCHECKSUMS\n  a (1.0) sha256=AAAA\n",
+        7,
+    ),
+    (
+        "flake.lock",
+        "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"github\", \"owner\": \"o\", \"repo\": \"r\", \"rev\": \"1\",\n\
+             \"narHash\": \"sha256-AAAA\"}}}}\n",
+        4,
+    ),
+    (
+        "composer.lock",
+        "{\"packages\": [{\n\"name\": \"a/b\",\n\"version\": \"1\",\n\"dist\": {\"type\": \"zip\", \"url\": \
+             \"https://api.github.com/repos/a/b\",\n\"shasum\": \"AAAA\"},\n\"notification-url\": \"https://packagist.org/downloads/\"}]}\n",
+        5,
+    ),
+    (
+        "bun.lock",
+        "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
+        2,
+    ),
+];
+
 #[test]
 fn every_format_tells_a_hash_that_changes_under_its_version() {
-    for (path, base, line) in [
-        (
-            "Cargo.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             checksum = \"AAAA\"\n",
-            5,
-        ),
-        (
-            "yarn.lock",
-            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
-             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
-            6,
-        ),
-        (
-            "yarn.lock",
-            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
-            7,
-        ),
-        (
-            "pnpm-lock.yaml",
-            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
-            4,
-        ),
-        (
-            "go.sum",
-            "github.com/a/b v1.0.0 h1:AAAAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=\n",
-            1,
-        ),
-        (
-            "poetry.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
-            4,
-        ),
-        (
-            "uv.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
-             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
-            5,
-        ),
-        (
-            "Pipfile.lock",
-            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
-            3,
-        ),
-        (
-            "Gemfile.lock",
-            "GEM\n  remote: https://rubygems.org/\n  specs:\n    a (1.0)\n\nCHECKSUMS\n  a (1.0) sha256=AAAA\n",
-            7,
-        ),
-        (
-            "flake.lock",
-            "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"github\", \"owner\": \"o\", \"repo\": \"r\", \"rev\": \"1\",\n\
-             \"narHash\": \"sha256-AAAA\"}}}}\n",
-            4,
-        ),
-        (
-            "composer.lock",
-            "{\"packages\": [{\n\"name\": \"a/b\",\n\"version\": \"1\",\n\"dist\": {\"type\": \"zip\", \"url\": \
-             \"https://api.github.com/repos/a/b\",\n\"shasum\": \"AAAA\"},\n\"notification-url\": \"https://packagist.org/downloads/\"}]}\n",
-            5,
-        ),
-        (
-            "bun.lock",
-            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
-            2,
-        ),
-    ] {
+    for (path, base, line) in ONE_PACKAGE {
         let head = base.replacen("AAAA", "EVIL", 1);
         assert_ne!(base, head, "{path}");
         let found = found(path, Some(base), &head);
@@ -977,67 +1062,24 @@ fn a_package_of_pipenv_that_is_from_another_index_is_found() {
 
 #[test]
 fn a_field_without_a_hash_in_it_pins_nothing() {
-    for (path, base, hash, others) in [
-        (
-            "package-lock.json",
-            "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/a\": {\"version\": \"1.0.0\", \"resolved\": \
-             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-AAAA\"}}}\n",
-            "sha512-AAAA",
-            &["", "x", "sha512-", "sha0-AAAA"][..],
-        ),
-        (
-            "bun.lock",
-            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
-            "sha512-AAAA",
-            &["", "sha512-"],
-        ),
-        (
-            "yarn.lock",
-            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
-             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
-            "sha512-AAAA",
-            &["x", "sha512-"],
-        ),
-        (
-            "yarn.lock",
-            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
-            "10c0/AAAA",
-            &["\"\""],
-        ),
-        (
-            "pnpm-lock.yaml",
-            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
-            "sha512-AAAA",
-            &["''", "x"],
-        ),
-        (
-            "Cargo.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             checksum = \"AAAA\"\n",
-            "AAAA",
-            &[""],
-        ),
-        (
-            "poetry.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
-            "sha256:AAAA",
-            &[""],
-        ),
-        (
-            "uv.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
-             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
-            "sha256:AAAA",
-            &[""],
-        ),
-        (
-            "Pipfile.lock",
-            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
-            "sha256:AAAA",
-            &[""],
-        ),
-    ] {
-        for other in others {
+    for (path, base, _) in ONE_PACKAGE {
+        let others: &[(&str, &str)] = match path {
+            "package-lock.json" => &[
+                ("sha512-AAAA", ""),
+                ("sha512-AAAA", "x"),
+                ("AAAA", ""),
+                ("sha512-AAAA", "sha0-AAAA"),
+            ],
+            "bun.lock" => &[("sha512-AAAA", ""), ("AAAA", "")],
+            "yarn.lock" if base.contains("__metadata") => &[("10c0/AAAA", "\"\"")],
+            "yarn.lock" => &[("sha512-AAAA", "x"), ("AAAA", "")],
+            "pnpm-lock.yaml" => &[("sha512-AAAA", "''"), ("sha512-AAAA", "x")],
+            "poetry.lock" | "uv.lock" | "Pipfile.lock" => &[("sha256:AAAA", "")],
+            "Cargo.lock" | "pylock.toml" => &[("AAAA", "")],
+            // Composer, Bundler, Go and Nix: a hash is optional there, or no field.
+            _ => continue,
+        };
+        for (hash, other) in others {
             let found = after(path, base, hash, other);
             assert!(
                 matches!(&found[..], [(category, _)] if category == "integrity"),

@@ -37,7 +37,10 @@ impl Change<'_> {
 
     /// Returns whether one version of a package has several files, such as one for each platform, each with its hash.
     const fn lists_files(&self) -> bool {
-        matches!(self.format, LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Uv)
+        matches!(
+            self.format,
+            LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Pylock | LockFormat::Uv
+        )
     }
 }
 

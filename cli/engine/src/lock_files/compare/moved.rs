@@ -152,12 +152,13 @@ impl<'a> Known<'a> {
 
     fn claim(&self, change: &Change<'_>, entry: &Entry) -> String {
         let name = shown(&entry.name);
+        let is_file = change.lists_files() && entry.hash == Hash::Beside && entry.source != Source::Local;
         let place = match entry.address() {
             _ if entry.source == Source::Local => "files of this project, and from no registry".to_owned(),
             address if address.is_empty() => "the default registry".to_owned(),
             address => format!("`{}`", shown(&address)),
         };
-        if change.lists_files() && entry.hash == Hash::Beside && !self.is_served_elsewhere(change, entry) {
+        if is_file && !self.is_served_elsewhere(change, entry) {
             let version = shown(&entry.version);
             return format!(
                 "`{name}` has a file ({place}) that it did not have before, and is still version `{version}`."
