@@ -11,6 +11,7 @@ use conclave_engine::{
     rules::ManualReview,
 };
 use conclave_shared::{
+    severity::Severity,
     telemetry::{ReviewerOutcome, TokensByModel},
     verdict::Verdict,
 };
@@ -169,7 +170,8 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     }
     for finding in &coverage.unproven {
         let what = match finding.known_severity() {
-            Some(_) => "critical, without code that shows it",
+            Some(Severity::Critical) => "critical, without proof",
+            Some(_) => "serious, without proof",
             None => "of unknown severity",
         };
         lines.push(marked(&format!(

@@ -93,7 +93,7 @@ fn notifications(review: &Review) -> Vec<Value> {
             Some(_) => "A critical finding without proof",
             None => "A finding of unknown severity",
         };
-        let text = format!("{what}, at {}: {}", finding.place(), finding.claim);
+        let text = format!("{what}, at {}: {} ({})", finding.place(), finding.claim, finding.reason);
         note("error", &text)
     });
     let degraded = review

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use conclave_shared::telemetry::ReviewerOutcome;
+use conclave_shared::{severity::Severity, telemetry::ReviewerOutcome};
 
 use super::duration;
 use crate::{
@@ -108,11 +108,13 @@ fn unproven(findings: &[UnprovenFinding]) -> String {
     if findings.is_empty() {
         return text;
     }
-    let is_known = findings.iter().all(|finding| finding.known_severity().is_some());
-    let title = if is_known {
-        "Critical, without code that shows it"
+    let all = |is: fn(Option<Severity>) -> bool| findings.iter().all(|finding| is(finding.known_severity()));
+    let title = if all(|severity| severity == Some(Severity::Critical)) {
+        "Critical, without proof"
+    } else if all(|severity| severity.is_some()) {
+        "Serious, without proof"
     } else {
-        "Critical without code that shows it, or of unknown severity"
+        "Serious without proof, or of unknown severity"
     };
     let _ = writeln!(text, "**{title}:**\n");
     for finding in findings {
