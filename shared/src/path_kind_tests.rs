@@ -51,8 +51,8 @@ fn paths_say_what_files_are_for() {
         (
             Role::LockFile,
             "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock Cargo.lock go.sum
-             go.work.sum poetry.lock Pipfile.lock uv.lock pdm.lock composer.lock Gemfile.lock flake.lock mix.lock pubspec.lock
-             Podfile.lock packages.lock.json gradle.lockfile gradle/verification-metadata.xml Package.resolved .pnp.cjs",
+             go.work.sum poetry.lock pylock.toml pylock.dev.toml Pipfile.lock uv.lock pdm.lock composer.lock Gemfile.lock
+             flake.lock mix.lock pubspec.lock Podfile.lock packages.lock.json gradle.lockfile gradle/verification-metadata.xml Package.resolved .pnp.cjs",
         ),
         (
             Role::Test,
@@ -207,7 +207,14 @@ fn noise_is_known_by_exact_names() {
 
 #[test]
 fn a_lock_file_is_checked_by_rules_or_known_as_one_that_is_not() {
-    for path in ["package-lock.json", "a/go.sum", "uv.lock", "flake.lock"] {
+    for path in [
+        "package-lock.json",
+        "a/go.sum",
+        "uv.lock",
+        "flake.lock",
+        "pylock.toml",
+        "a/pylock.dev.toml",
+    ] {
         assert!(LockFormat::of(path).is_some() && !is_unknown_lock_file(path), "{path}");
     }
     for path in [
@@ -221,6 +228,10 @@ fn a_lock_file_is_checked_by_rules_or_known_as_one_that_is_not() {
     }
     for path in [
         "locks.rs",
+        "pylock.py",
+        "pylock.a.b.toml",
+        "pylock..toml",
+        "my-pylock.toml",
         "src/lock",
         "src/lock.rs",
         "docs/lock.md",

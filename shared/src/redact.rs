@@ -1,6 +1,7 @@
 //! Taking secrets out of text before it leaves the process.
 
 mod marks;
+mod shapes;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,24 +9,6 @@ pub use self::marks::SecretMarks;
 
 /// What stands where a secret was.
 pub const MARK: &str = "[redacted]";
-
-/// Beginnings of tokens that are secrets wherever they stand, each with the least length of what follows.
-const PREFIXES: [(&str, usize); 14] = [
-    ("glpat-", 16),
-    ("gldt-", 16),
-    ("glrt-", 16),
-    ("glcbt-", 16),
-    ("glptt-", 16),
-    ("sk-ant-", 16),
-    ("sk-proj-", 16),
-    ("sk-", 24),
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghs_", 20),
-    ("github_pat_", 20),
-    ("xoxb-", 16),
-    ("AKIA", 16),
-];
 
 /// Minimum length of a secret value, in bytes.
 const MIN_LENGTH: usize = 6;
@@ -92,16 +75,12 @@ impl Redactor {
     }
 }
 
-fn is_token_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.'
-}
-
 fn redact_patterns(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     let mut previous_is_word = false;
     while !rest.is_empty() {
-        if !previous_is_word && let Some(length) = secret_length(rest) {
+        if !previous_is_word && let Some(length) = shapes::token_length(rest) {
             result.push_str(MARK);
             rest = &rest[length..];
             previous_is_word = true;
@@ -113,14 +92,6 @@ fn redact_patterns(text: &str) -> String {
         rest = &rest[first.len_utf8()..];
     }
     result
-}
-
-fn secret_length(text: &str) -> Option<usize> {
-    PREFIXES.iter().find_map(|(prefix, least)| {
-        let tail = text.strip_prefix(prefix)?;
-        let length = tail.find(|c| !is_token_char(c)).unwrap_or(tail.len());
-        (length >= *least).then_some(prefix.len() + length)
-    })
 }
 
 #[cfg(test)]

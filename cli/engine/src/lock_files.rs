@@ -9,6 +9,7 @@ mod compare;
 mod entry;
 mod json;
 mod lines;
+mod pylock;
 mod toml;
 mod yaml;
 
@@ -63,7 +64,7 @@ const fn usual_registries(format: LockFormat) -> &'static [&'static str] {
             "modernc.org",
             "sigs.k8s.io",
         ],
-        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Uv => {
+        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Pylock | LockFormat::Uv => {
             &["https://pypi.org", "https://files.pythonhosted.org"]
         }
     }
@@ -78,6 +79,7 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
         LockFormat::Pipfile => json::pipfile(text),
         LockFormat::Cargo => toml::cargo(text),
         LockFormat::Poetry => toml::poetry(text),
+        LockFormat::Pylock => pylock::read(text),
         LockFormat::Uv => toml::uv(text),
         LockFormat::Pnpm => yaml::pnpm(text),
         LockFormat::Yarn if text.contains("__metadata:") => yaml::yarn_berry(text),
@@ -99,7 +101,7 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
 fn one_spelling(format: LockFormat, name: &str) -> String {
     match format {
         LockFormat::Composer => name.to_lowercase(),
-        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Uv => {
+        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Pylock | LockFormat::Uv => {
             let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
             parts.collect::<Vec<_>>().join("-").to_lowercase()
         }
@@ -120,11 +122,7 @@ pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>,
     let before = before.map_err(|fault| LockFileFault(format!("at base {fault}")))?;
     Ok(compare::compare(&compare::Change {
         path,
-        usual: usual_registries(format),
-        is_npm: matches!(
-            format,
-            LockFormat::Bun | LockFormat::Npm | LockFormat::Pnpm | LockFormat::Yarn
-        ),
+        format,
         base: before.as_ref(),
         base_text: base.unwrap_or_default(),
         head: &head,

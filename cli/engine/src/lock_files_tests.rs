@@ -475,6 +475,75 @@ wheels = [
 }
 
 #[test]
+fn pylock() {
+    let base = r#"lock-version = "1.0"
+created-by = "uv"
+
+[[packages]]
+name = "idna"
+version = "3.0"
+index = "https://pypi.org/simple"
+sdist = { url = "https://files.pythonhosted.org/x/idna-3.0.tar.gz", hashes = { sha256 = "aaaa" } }
+wheels = [
+    { url = "https://files.pythonhosted.org/x/idna-3.0.whl", size = 1, hashes = { sha256 = "bbbb" } },
+]
+
+[[packages]]
+name = "own"
+directory = { path = "packages/own", editable = true }
+"#;
+    let rows: &[Row<'_>] = &[
+        ("3.0", "3.1", &[]),
+        (
+            "https://pypi.org/simple",
+            "https://pypi.evil.example/simple",
+            &[("registry", 7)],
+        ),
+        (
+            "https://files.pythonhosted.org/x/idna-3.0.whl",
+            "https://evil.example/idna-3.0.whl",
+            &[("registry", 10)],
+        ),
+        (
+            "url = \"https://files.pythonhosted.org/x/idna-3.0.whl\"",
+            "path = \"idna-3.0.whl\"",
+            &[("registry", 10)],
+        ),
+        (
+            "index = \"https://pypi.org/simple\"",
+            "vcs = { type = \"git\", url = \"https://github.com/x/idna\", commit-id = \"abc\" }",
+            &[("source", 7)],
+        ),
+        (
+            "directory = { path = \"packages/own\", editable = true }",
+            "archive = { url = \"https://x.example/own.whl\", hashes = { sha256 = \"cccc\" } }",
+            &[("source", 15)],
+        ),
+        ("{ sha256 = \"bbbb\" }", "{}", &[("integrity", 10)]),
+        ("bbbb", "EVIL", &[("integrity", 10)]),
+    ];
+    table("pylock.toml", base, rows);
+    table("api/pylock.api.toml", base, rows);
+    // As pip writes it: no index, and only files.
+    let pip = base.replace("index = \"https://pypi.org/simple\"\n", "");
+    assert_eq!(found("pylock.toml", None, &pip), []);
+    assert_eq!(found("pylock.toml", Some(&pip), base), []);
+    assert_eq!(found("pylock.toml", Some(base), &pip), []);
+    assert_eq!(
+        after(
+            "pylock.toml",
+            &pip,
+            "files.pythonhosted.org/x/idna-3.0.whl",
+            "evil.example/x/idna-3.0.whl"
+        ),
+        one("registry", 9)
+    );
+    let newer = base.replace("lock-version = \"1.0\"", "lock-version = \"2.0\"");
+    let fault = check("pylock.toml", None, &newer).expect_err("another format");
+    assert!(fault.to_string().contains("`lock-version` is not 1"), "{fault}");
+}
+
+#[test]
 fn pipenv() {
     let pipfile = r#"{
     "_meta": {"hash": {"sha256": "x"}, "pipfile-spec": 6, "requires": {},
@@ -599,6 +668,16 @@ CHECKSUMS
         "no hashes any more"
     );
     assert_eq!(found("Gemfile.lock", Some(without), without), [], "never any");
+    let two = "GEM\n  remote: https://gems.example/\n  specs:\n    own (1.0)\n\nGEM\n  remote: https://rubygems.org/\n  specs:\n    \
+               rails (7.0.0)\n";
+    let moved = two.replace("own (1.0)", "own (1.0)\n    rails (7.0.0)").replace(
+        "https://rubygems.org/\n  specs:\n    rails (7.0.0)",
+        "https://rubygems.org/\n  specs:",
+    );
+    assert_eq!(
+        claims("Gemfile.lock", two, &moved),
+        ["`rails` comes from `https://gems.example/`, and came from another place before."]
+    );
 }
 
 #[test]
@@ -716,7 +795,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
             "{path}"
         );
     }
-    for path in ["Cargo.lock", "poetry.lock", "uv.lock"] {
+    for path in ["Cargo.lock", "poetry.lock", "pylock.toml", "uv.lock"] {
         assert!(
             check(path, None, "= [")
                 .expect_err("broken")
@@ -740,6 +819,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
         ("go.sum", "\u{0}y"),
         ("Gemfile.lock", "\u{0}y"),
         ("package-lock.json", "{\"lockfileVersion\": 9}"),
+        ("pylock.tools.toml", "[tool]\nrun = \"x\"\n"),
     ] {
         let _ = check(path, None, text).expect_err("what is no package is not skipped");
     }
@@ -787,75 +867,90 @@ fn a_package_that_moves_between_known_places_is_found() {
     assert_eq!(check(private, "sha512-EVIL"), [("integrity".to_owned(), 7)]);
 }
 
+/// One package whose hash holds `AAAA`, in each format, and the line that the hash stands in.
+const ONE_PACKAGE: [(&str, &str, u32); 14] = [
+    (
+        "package-lock.json",
+        "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/a\": {\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-AAAA\"}}}\n",
+        2,
+    ),
+    (
+        "pylock.toml",
+        "lock-version = \"1.0\"\n[[packages]]\nname = \"a\"\nversion = \"1\"\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hashes = { sha256 = \"AAAA\" } }\n",
+        5,
+    ),
+    (
+        "Cargo.lock",
+        "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             checksum = \"AAAA\"\n",
+        5,
+    ),
+    (
+        "yarn.lock",
+        "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
+             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
+        6,
+    ),
+    (
+        "yarn.lock",
+        "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
+        7,
+    ),
+    (
+        "pnpm-lock.yaml",
+        "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
+        4,
+    ),
+    (
+        "go.sum",
+        "github.com/a/b v1.0.0 h1:AAAAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=\n",
+        1,
+    ),
+    (
+        "poetry.lock",
+        "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
+        4,
+    ),
+    (
+        "uv.lock",
+        "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
+        5,
+    ),
+    (
+        "Pipfile.lock",
+        "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
+        3,
+    ),
+    (
+        "Gemfile.lock",
+        "GEM\n  remote: https://rubygems.org/\n  specs:\n    a (1.0)\n\nCHECKSUMS\n  a (1.0) sha256=AAAA\n",
+        7,
+    ),
+    (
+        "flake.lock",
+        "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"github\", \"owner\": \"o\", \"repo\": \"r\", \"rev\": \"1\",\n\
+             \"narHash\": \"sha256-AAAA\"}}}}\n",
+        4,
+    ),
+    (
+        "composer.lock",
+        "{\"packages\": [{\n\"name\": \"a/b\",\n\"version\": \"1\",\n\"dist\": {\"type\": \"zip\", \"url\": \
+             \"https://api.github.com/repos/a/b\",\n\"shasum\": \"AAAA\"},\n\"notification-url\": \"https://packagist.org/downloads/\"}]}\n",
+        5,
+    ),
+    (
+        "bun.lock",
+        "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
+        2,
+    ),
+];
+
 #[test]
 fn every_format_tells_a_hash_that_changes_under_its_version() {
-    for (path, base, line) in [
-        (
-            "Cargo.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             checksum = \"AAAA\"\n",
-            5,
-        ),
-        (
-            "yarn.lock",
-            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
-             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
-            6,
-        ),
-        (
-            "yarn.lock",
-            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
-            7,
-        ),
-        (
-            "pnpm-lock.yaml",
-            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
-            4,
-        ),
-        (
-            "go.sum",
-            "github.com/a/b v1.0.0 h1:AAAAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=\n",
-            1,
-        ),
-        (
-            "poetry.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
-            4,
-        ),
-        (
-            "uv.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
-             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
-            5,
-        ),
-        (
-            "Pipfile.lock",
-            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
-            3,
-        ),
-        (
-            "Gemfile.lock",
-            "GEM\n  remote: https://rubygems.org/\n  specs:\n    a (1.0)\n\nCHECKSUMS\n  a (1.0) sha256=AAAA\n",
-            7,
-        ),
-        (
-            "flake.lock",
-            "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"github\", \"owner\": \"o\", \"repo\": \"r\", \"rev\": \"1\",\n\
-             \"narHash\": \"sha256-AAAA\"}}}}\n",
-            4,
-        ),
-        (
-            "composer.lock",
-            "{\"packages\": [{\n\"name\": \"a/b\",\n\"version\": \"1\",\n\"dist\": {\"type\": \"zip\", \"url\": \
-             \"https://api.github.com/repos/a/b\",\n\"shasum\": \"AAAA\"},\n\"notification-url\": \"https://packagist.org/downloads/\"}]}\n",
-            5,
-        ),
-        (
-            "bun.lock",
-            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
-            2,
-        ),
-    ] {
+    for (path, base, line) in ONE_PACKAGE {
         let head = base.replacen("AAAA", "EVIL", 1);
         assert_ne!(base, head, "{path}");
         let found = found(path, Some(base), &head);
@@ -967,67 +1062,24 @@ fn a_package_of_pipenv_that_is_from_another_index_is_found() {
 
 #[test]
 fn a_field_without_a_hash_in_it_pins_nothing() {
-    for (path, base, hash, others) in [
-        (
-            "package-lock.json",
-            "{\"lockfileVersion\": 3, \"packages\": {\n\"node_modules/a\": {\"version\": \"1.0.0\", \"resolved\": \
-             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-AAAA\"}}}\n",
-            "sha512-AAAA",
-            &["", "x", "sha512-", "sha0-AAAA"][..],
-        ),
-        (
-            "bun.lock",
-            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
-            "sha512-AAAA",
-            &["", "sha512-"],
-        ),
-        (
-            "yarn.lock",
-            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
-             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
-            "sha512-AAAA",
-            &["x", "sha512-"],
-        ),
-        (
-            "yarn.lock",
-            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
-            "10c0/AAAA",
-            &["\"\""],
-        ),
-        (
-            "pnpm-lock.yaml",
-            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
-            "sha512-AAAA",
-            &["''", "x"],
-        ),
-        (
-            "Cargo.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             checksum = \"AAAA\"\n",
-            "AAAA",
-            &[""],
-        ),
-        (
-            "poetry.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
-            "sha256:AAAA",
-            &[""],
-        ),
-        (
-            "uv.lock",
-            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
-             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
-            "sha256:AAAA",
-            &[""],
-        ),
-        (
-            "Pipfile.lock",
-            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
-            "sha256:AAAA",
-            &[""],
-        ),
-    ] {
-        for other in others {
+    for (path, base, _) in ONE_PACKAGE {
+        let others: &[(&str, &str)] = match path {
+            "package-lock.json" => &[
+                ("sha512-AAAA", ""),
+                ("sha512-AAAA", "x"),
+                ("AAAA", ""),
+                ("sha512-AAAA", "sha0-AAAA"),
+            ],
+            "bun.lock" => &[("sha512-AAAA", ""), ("AAAA", "")],
+            "yarn.lock" if base.contains("__metadata") => &[("10c0/AAAA", "\"\"")],
+            "yarn.lock" => &[("sha512-AAAA", "x"), ("AAAA", "")],
+            "pnpm-lock.yaml" => &[("sha512-AAAA", "''"), ("sha512-AAAA", "x")],
+            "poetry.lock" | "uv.lock" | "Pipfile.lock" => &[("sha256:AAAA", "")],
+            "Cargo.lock" | "pylock.toml" => &[("AAAA", "")],
+            // Composer, Bundler, Go and Nix: a hash is optional there, or no field.
+            _ => continue,
+        };
+        for (hash, other) in others {
             let found = after(path, base, hash, other);
             assert!(
                 matches!(&found[..], [(category, _)] if category == "integrity"),
@@ -1629,4 +1681,167 @@ fn a_directory_that_moves_within_the_project_is_nothing_new() {
         assert_eq!(to(&below, "../ui"), [], "{below}");
         assert_ne!(to(&below, "../../ui"), [], "{below}");
     }
+}
+
+#[test]
+fn another_file_of_the_same_version_is_called_so() {
+    let uv = |files: &[(&str, &str)]| {
+        let files = files.iter().map(|(name, hash)| {
+            format!("    {{ url = \"https://files.pythonhosted.org/{name}\", hash = \"sha256:{hash}\" }},\n")
+        });
+        format!(
+            "version = 1\n\n[[package]]\nname = \"idna\"\nversion = \"3.0\"\nsource = {{ registry = \"https://pypi.org/simple\" }}\n\
+             wheels = [\n{}]\n",
+            files.collect::<String>()
+        )
+    };
+    let (old, other, new) = (("a/idna-1.whl", "a1"), ("b/idna-2.whl", "b2"), ("c/idna-3.whl", "c3"));
+    let base = uv(&[old, other]);
+    let added = "Another file of `idna` was added under the same version `3.0`; those that were there before stay.";
+    let gone = "A file of `idna` was taken out under the same version `3.0`; those that stay were there before.";
+    let changed = "`idna` has another integrity hash than before, and is still version `3.0`.";
+    let instead = "`idna` has a file (`https://files.pythonhosted.org/c/idna-3.whl`) that it did not have before, and is still \
+                   version `3.0`.";
+    for (files, expected) in [
+        (&[old, other][..], &[] as &[&str]),
+        (&[old, other, new], &[added]),
+        (&[old], &[gone]),
+        (&[old, new], &[changed, instead]),
+    ] {
+        let mut found = claims("uv.lock", &base, &uv(files));
+        found.sort_by_key(|claim| claim.contains("has a file"));
+        assert_eq!(found, expected, "{files:?}");
+    }
+    assert_eq!(
+        found("uv.lock", Some(&base), &uv(&[old, other, new])),
+        one("integrity", 10),
+        "the line of the new file"
+    );
+    let poetry = |files: &str| format!("[[package]]\nname = \"idna\"\nversion = \"3.0\"\nfiles = [\n{files}]\n");
+    let (first, second) = (
+        "    {file = \"idna-1.whl\", hash = \"sha256:a1\"},\n",
+        "    {file = \"idna-2.whl\", hash = \"sha256:b2\"},\n",
+    );
+    let (one_file, two_files) = (poetry(first), poetry(&format!("{first}{second}")));
+    assert_eq!(claims("poetry.lock", &one_file, &two_files), [added]);
+    assert_eq!(claims("poetry.lock", &two_files, &one_file), [gone]);
+    // Only these formats list files: with npm it is one more hash of the same file.
+    let npm = |integrity: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\n\"node_modules/a\": {{\"version\": \"1.0.0\", \"resolved\": \
+             \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\", \"integrity\": \"{integrity}\"}}}}}}\n"
+        )
+    };
+    let npm = claims("package-lock.json", &npm("sha512-A"), &npm("sha512-A sha512-B"));
+    assert!(
+        matches!(&npm[..], [claim] if claim.contains("another integrity hash than before")),
+        "{npm:?}"
+    );
+}
+
+#[test]
+fn a_patch_of_the_project_is_called_so() {
+    let plain = "__metadata:\n  version: 8\n\n\"a@npm:1.0.0\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/aa\n";
+    let patched = |version: &str, hash: &str| {
+        format!(
+            "{plain}\n\"a@patch:a@npm%3A1.0.0#~/.yarn/patches/a.patch\":\n  version: {version}\n  resolution: \
+             \"a@patch:a@npm%3A{version}#~/.yarn/patches/a.patch::version={version}&hash={hash}\"\n  checksum: 10c0/bb\n"
+        )
+    };
+    let before = patched("1.0.0", "abc");
+    for (base, head, expected) in [
+        (
+            plain,
+            &before,
+            Some("This project patches `a` (`a@npm:1.0.0`), and did not before."),
+        ),
+        (
+            &before[..],
+            &patched("1.0.0", "def"),
+            Some("This project patches `a` in another way than before, or another version of it (`a@npm:1.0.0`)."),
+        ),
+        (
+            &before[..],
+            &patched("1.0.1", "abc"),
+            Some("This project patches `a` in another way than before, or another version of it (`a@npm:1.0.1`)."),
+        ),
+        (&before[..], &before, None),
+    ] {
+        assert_eq!(claims("yarn.lock", base, head), Vec::from_iter(expected), "{head}");
+    }
+}
+
+#[test]
+fn a_crate_in_another_spelling_is_found() {
+    let app = "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n";
+    let with =
+        |name: &str, source: &str| format!("{app}\n[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\n{source}");
+    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"aaaa\"\n";
+    let own = "";
+    for (base, head, line) in [(registry, registry, 8), (own, registry, 10), (registry, own, 8)] {
+        let base = with("my-util", base);
+        assert_eq!(
+            claims("Cargo.lock", &base, &with("my_util", head)),
+            ["`my_util` differs from `my-util`, which was there before, only in its spelling."]
+        );
+        assert_eq!(
+            found("Cargo.lock", Some(&base), &with("my_util", head)),
+            one("source", line)
+        );
+        let both = base.clone() + with("My_Util", head).strip_prefix(app).expect("a package");
+        assert_eq!(claims("Cargo.lock", &base, &both).len(), 1, "beside it, too");
+    }
+    let renamed = claims("Cargo.lock", &with("my-util", own), &with("my_util", own));
+    assert!(renamed.is_empty(), "the project renames its own crate: {renamed:?}");
+    let other = claims("Cargo.lock", &with("my-util", registry), &with("myutil", registry));
+    assert!(other.is_empty(), "another name: {other:?}");
+}
+
+#[test]
+fn a_package_of_pnpm_whose_field_names_another_one_than_its_key_is_found() {
+    let file = |key: &str, fields: &str| {
+        format!(
+            "lockfileVersion: '6.0'\npackages:\n  {key}:\n    resolution: {{integrity: sha512-A}}\n    dev: true\n{fields}"
+        )
+    };
+    let other = "    name: other\n    version: 2.0.0\n";
+    for (key, own) in [
+        ("/left-pad/1.0.0", "    name: left-pad\n    version: 1.0.0\n"),
+        ("/left-pad@1.0.0", "    name: left-pad\n    version: 1.0.0\n"),
+        ("/@s/left-pad@1.0.0", "    name: '@s/left-pad'\n    version: 1.0.0\n"),
+        (
+            "npm.example.com/left-pad/1.0.0",
+            "    name: left-pad\n    version: 1.0.0\n",
+        ),
+        (
+            "npm.example.com/@s/left-pad/1.0.0",
+            "    name: '@s/left-pad'\n    version: 1.0.0\n",
+        ),
+    ] {
+        let base = file(key, own);
+        let newer = base.replace("1.0.0", "1.0.1");
+        assert_eq!(found("pnpm-lock.yaml", Some(&base), &newer), [], "{key}");
+        if key.starts_with('/') {
+            assert_eq!(found("pnpm-lock.yaml", Some(&file(key, "")), &base), [], "{key}");
+        }
+        let claims = claims("pnpm-lock.yaml", &base, &file(key, other));
+        assert!(
+            matches!(&claims[..], [claim] if claim.ends_with("is another package: `other` in version `2.0.0`.")),
+            "{key}: {claims:?}"
+        );
+    }
+    let scoped = file("/@s/left-pad/1.0.0", "    name: left-pad\n    version: 1.0.0\n");
+    assert_eq!(
+        found("pnpm-lock.yaml", None, &scoped),
+        one("source", 3),
+        "without its scope"
+    );
+    let tarball = "lockfileVersion: '6.0'\npackages:\n  '@registry.npmjs.org/a/-/a-1.0.0.tgz':\n    resolution: {tarball: \
+                   https://registry.npmjs.org/a/-/a-1.0.0.tgz, integrity: sha512-A}\n    name: a\n    version: 1.0.0\n";
+    assert_eq!(found("pnpm-lock.yaml", None, tarball), []);
+    let hash = file("/left-pad/1.0.0", other).replace("sha512-A", "sha512-EVIL");
+    assert_eq!(
+        found("pnpm-lock.yaml", Some(&file("/left-pad/1.0.0", other)), &hash),
+        one("integrity", 4)
+    );
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
-    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
+    diff::{Diff, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
     review::ReviewSubject,
 };
 use conclave_git::{Blob, CheckoutAttributes, Repository, TreeFile};
-use conclave_shared::path_kind::{Form, PathKind};
+use conclave_shared::path_kind::{Form, PathKind, file_name};
 
 use crate::exit::Failure;
 
@@ -26,6 +26,7 @@ pub(crate) async fn differing(
     repository: &Repository,
     subject: &ReviewSubject,
     diff: &FilteredDiff,
+    attributes_change: bool,
 ) -> Result<Vec<FilteredFile>, Failure> {
     let head = &subject.head_sha;
     let changed: Vec<&FileDiff> = diff
@@ -41,7 +42,7 @@ pub(crate) async fn differing(
         .filter_map(|file| Some((file.path.as_str(), file.head_object()?)));
     let objects: BTreeMap<&str, &str> = objects.collect();
     let mut found = changing(repository, &attributes, &objects).await?;
-    if changes_attributes(diff) {
+    if attributes_change {
         found.extend(newly_differing(repository, subject).await?);
     }
     let left_out: BTreeSet<&str> = diff.filtered.iter().map(|file| file.path.as_str()).collect();
@@ -63,17 +64,12 @@ pub(crate) async fn differing(
     Ok(found.into_iter().map(file).collect())
 }
 
-/// Returns whether the attributes of other files change.
-fn changes_attributes(diff: &FilteredDiff) -> bool {
-    let is_attributes = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        name.eq_ignore_ascii_case(ATTRIBUTES_FILE)
-    };
-    let reviewed = diff
-        .files
+/// Returns whether the attributes of other files change, also where the file that they stand in is noise, or gets another name.
+pub(crate) fn changes_attributes(diff: &Diff) -> bool {
+    let is_attributes = |path: &str| file_name(path).eq_ignore_ascii_case(ATTRIBUTES_FILE);
+    diff.files
         .iter()
-        .any(|file| is_attributes(&file.path) || is_attributes(&file.old_path));
-    reviewed || diff.filtered.iter().any(|file| is_attributes(&file.path))
+        .any(|file| is_attributes(&file.path) || is_attributes(&file.old_path))
 }
 
 /// The files of the whole tree of which a checkout differs by the attributes at head, and not by those at base.

@@ -99,8 +99,11 @@ impl Scene {
             head_sha: head.to_owned(),
             ..ReviewSubject::default()
         };
+        let (diff, _) = self.read(base, head).await;
         let filtered = self.filtered(base, head).await;
-        let found = attributes::differing(&repository, &subject, &filtered).await.unwrap();
+        let attributes_change = attributes::changes_attributes(&diff);
+        let found = attributes::differing(&repository, &subject, &filtered, attributes_change);
+        let found = found.await.unwrap();
         assert!(found.iter().all(|file| file.reason == FilterReason::CheckoutDiffers));
         found.into_iter().map(|file| file.path).collect()
     }
@@ -583,4 +586,21 @@ async fn a_file_in_the_place_of_a_link_has_attributes_too() {
     scene.write("run.sh", "echo run\n");
     let head = scene.commit();
     assert_eq!(scene.differing(&base, &head).await, ["run.sh"]);
+}
+
+#[tokio::test]
+async fn attributes_change_also_where_their_file_is_noise_and_gets_another_name() {
+    let scene = Scene::new();
+    scene.write(".gitattributes", "*.sh ident\n");
+    scene.write("vendor/x/.gitattributes", "*.sh -ident\n");
+    scene.write("vendor/x/run.sh", "# $Id$\n");
+    let base = scene.commit();
+    scene.git(&["mv", "vendor/x/.gitattributes", "vendor/x/notes.txt"]);
+    let head = scene.commit();
+    let filtered = scene.filtered(&base, &head).await;
+    assert!(filtered.files.is_empty(), "the move is noise");
+    assert_eq!(scene.differing(&base, &head).await, ["vendor/x/run.sh"]);
+    scene.git(&["mv", "vendor/x/notes.txt", "vendor/x/.gitattributes"]);
+    let back = scene.commit();
+    assert_eq!(scene.differing(&head, &back).await, [""; 0]);
 }

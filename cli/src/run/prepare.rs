@@ -471,8 +471,9 @@ async fn filter(
         ignore: ignore.as_set(),
         trusted: trusted.as_set(),
     };
+    let attributes_change = attributes::changes_attributes(&diff);
     let mut diff = diff::without_noise(&job.repository, diff, rules).await?;
-    let differing = attributes::differing(&job.repository, &job.subject, &diff).await?;
+    let differing = attributes::differing(&job.repository, &job.subject, &diff, attributes_change).await?;
     diff.filtered.extend(differing);
     Ok(diff)
 }

@@ -25,6 +25,8 @@ pub enum LockFormat {
     Pnpm,
     /// `poetry.lock`
     Poetry,
+    /// `pylock.toml`, `pylock.NAME.toml`
+    Pylock,
     /// `uv.lock`
     Uv,
     /// `yarn.lock`
@@ -47,9 +49,18 @@ impl LockFormat {
             "poetry.lock" => Self::Poetry,
             "uv.lock" => Self::Uv,
             "yarn.lock" => Self::Yarn,
+            name if is_pylock(name) => Self::Pylock,
             _ => return None,
         })
     }
+}
+
+/// Returns whether the name is one that Python's standard gives a lock file, perhaps with a word of the project in it
+/// (<https://packaging.python.org/en/latest/specifications/pylock-toml/>).
+fn is_pylock(name: &str) -> bool {
+    let rest = name.strip_prefix("pylock.").and_then(|rest| rest.strip_suffix("toml"));
+    // Nothing, or the word and its dot.
+    rest.is_some_and(|rest| rest.is_empty() || rest.find('.').is_some_and(|at| at > 0 && at + 1 == rest.len()))
 }
 
 /// Returns whether the name is that of a lock file in a format that no rule reads.

@@ -109,11 +109,16 @@ impl Entry {
         (is_hash && !matches!(self.source, Source::Git(_))).then_some(hash)
     }
 
+    /// The address or the path itself, without the word that Bundler writes before it.
+    fn written(&self) -> &str {
+        self.source_text.strip_prefix("remote: ").unwrap_or(&self.source_text)
+    }
+
     /// What serves the package, whatever its version: `None` where that is this very project.
     pub(super) fn origin(&self) -> Option<String> {
         match &self.source {
             Source::Registry(registry) => {
-                let package = VERSIONS.iter().find_map(|mark| self.source_text.split_once(*mark));
+                let package = VERSIONS.iter().find_map(|mark| self.written().split_once(*mark));
                 Some(match package {
                     Some((package, _)) if package.contains("://") => repository(package),
                     _ => registry.clone(),
@@ -156,7 +161,7 @@ impl Entry {
     /// The address of this very version, without a revision or a query.
     pub(super) fn address(&self) -> String {
         match &self.source {
-            Source::Registry(_) => repository(&self.source_text),
+            Source::Registry(_) => repository(self.written()),
             Source::Git(url) | Source::Url(url) => url.clone(),
             Source::DefaultRegistry | Source::Local => String::new(),
         }

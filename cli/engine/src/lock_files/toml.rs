@@ -9,7 +9,7 @@ use super::{
     json::place,
 };
 
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     ::toml::from_str(text).map_err(|error| format!("it is not valid TOML: {}", error.message()))
 }
 
@@ -18,7 +18,7 @@ fn is_hashed(hash: Option<&str>) -> bool {
     hash.is_some_and(|hash| !hash.is_empty())
 }
 
-fn anchor(name: &str, version: &str) -> String {
+pub(super) fn anchor(name: &str, version: &str) -> String {
     format!("name = \"{name}\"\nversion = \"{version}\"")
 }
 

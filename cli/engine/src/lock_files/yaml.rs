@@ -79,8 +79,9 @@ impl PnpmNeeds {
 
 #[derive(Deserialize)]
 struct PnpmPackage {
-    /// Its name, where the key is a place.
+    /// Its name, where the key is a place. pnpm installs the package of this name and version also where the key has others.
     name: Option<String>,
+    version: Option<Value>,
     #[serde(default)]
     resolution: PnpmResolution,
     #[serde(default)]
@@ -139,17 +140,11 @@ fn pnpm_document(file: &PnpmFile) -> Vec<Entry> {
             (None, None, Some(_)) => (Source::Local, String::new()),
             (None, None, None) => (Source::DefaultRegistry, String::new()),
         };
-        // `/name@1.0.0`, `/name/1.0.0` and `name@1.0.0`, each perhaps followed by what it was resolved against.
-        let plain = key.trim_start_matches('/').split('(').next().unwrap_or_default();
-        let (name, version) = match split_name(plain) {
-            (name, "") => name.rsplit_once('/').unwrap_or((name, "")),
-            both => both,
-        };
-        let written = package.name.as_deref();
-        let written = written.filter(|_| !matches!(source, Source::Registry(_) | Source::DefaultRegistry));
+        let is_served = matches!(source, Source::Registry(_) | Source::DefaultRegistry);
+        let (name, version) = pnpm_name(key, package, is_served);
         Entry {
-            name: written.unwrap_or(name).to_owned(),
-            version: version.to_owned(),
+            name,
+            version,
             source,
             hash: Hash::required(resolution.integrity.is_some()),
             integrity: npm_hashes(resolution.integrity.as_deref().unwrap_or_default()),
@@ -164,6 +159,45 @@ fn pnpm_document(file: &PnpmFile) -> Vec<Entry> {
     }
     entries.append(&mut more);
     entries
+}
+
+/// Name and version of a package. One of a registry whose field names another package than its key is an alias.
+fn pnpm_name(key: &str, package: &PnpmPackage, is_served: bool) -> (String, String) {
+    // `/name@1.0.0`, `/name/1.0.0` and `name@1.0.0`, each perhaps followed by what it was resolved against.
+    let plain = key.trim_start_matches('/').split('(').next().unwrap_or_default();
+    let (name, version) = match split_name(plain) {
+        (name, "") => name.rsplit_once('/').unwrap_or((name, "")),
+        both => both,
+    };
+    let Some(written) = &package.name else {
+        return (name.to_owned(), version.to_owned());
+    };
+    let installed = package.version.as_ref().and_then(Value::as_str);
+    if !is_served {
+        (written.clone(), version.to_owned())
+    } else if is_in_key(written, key) {
+        (written.clone(), installed.unwrap_or(version).to_owned())
+    } else {
+        let other = installed.unwrap_or(version);
+        (name.to_owned(), format!("npm:{written}@{other}"))
+    }
+}
+
+/// Returns whether a key of pnpm is that of a package of this name, perhaps behind the host of its registry:
+/// `/name/1.0.0`, `npm.example.com/name/1.0.0`, `@registry.npmjs.org/name/-/name-1.0.0.tgz`.
+fn is_in_key(name: &str, key: &str) -> bool {
+    let follows = |rest: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(['/', '@']));
+    if follows(key.strip_prefix('/').unwrap_or(key)) {
+        return true;
+    }
+    match key.split_once('/') {
+        // What begins with `@` is a scope, unless a tarball is behind it.
+        Some((host, rest)) if host.starts_with('@') => {
+            follows(rest) && rest.strip_prefix(name).is_some_and(|rest| rest.starts_with("/-/"))
+        }
+        Some((host, rest)) => host.contains('.') && follows(rest),
+        None => false,
+    }
 }
 
 /// Names under which another package is installed, or a directory of the project.
@@ -304,7 +338,7 @@ fn archive_origin(url: &str) -> String {
 }
 
 /// The escapes of locators and addresses, undone once.
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     text.replace("%3A", ":")
         .replace("%3a", ":")
         .replace("%2F", "/")

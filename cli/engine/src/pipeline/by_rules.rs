@@ -62,21 +62,26 @@ pub(super) fn unproven(findings: &[UnprovenFinding], identities: Option<&Identit
             one.reason.trim_end_matches('.'),
             sentence(&one.claim)
         ),
-        [one] if !is_critical(one) => format!(
-            "{names} reported a problem that may need a person, and did not prove it ({}): {}",
-            one.reason.trim_end_matches('.'),
-            sentence(&one.claim)
-        ),
-        [one] => format!(
-            "{names} reported a critical problem without code that shows it: {}",
-            sentence(&one.claim)
-        ),
-        all if all.iter().all(is_critical) => format!(
-            "{names} reported {} critical problems without code that shows them.",
-            all.len()
-        ),
+        // Whatever the proof lacks: the quote, the file, or the rule that is said to be broken.
+        [one] => {
+            let problem = match one.known_severity() {
+                Some(Severity::Critical) => "a critical problem",
+                _ => "a problem that may need a person",
+            };
+            let reason = one.reason.trim_end_matches('.');
+            format!(
+                "{names} reported {problem}, and did not prove it ({reason}): {}",
+                sentence(&one.claim)
+            )
+        }
+        all if all.iter().all(is_critical) => {
+            format!(
+                "{names} reported {} critical problems, and did not prove them.",
+                all.len()
+            )
+        }
         all => format!(
-            "{names} reported {} problems that may be critical and could not be read, or have no code that shows them.",
+            "{names} reported {} problems that may be critical and could not be read, or are not proved.",
             all.len()
         ),
     };
@@ -140,11 +145,45 @@ mod tests {
             unknown.ends_with("a problem of unknown severity (`horrible` is not a severity): It divides by zero."),
             "{unknown}"
         );
-        let critical = "critical problem without code that shows it: It divides by zero.";
-        assert!(told(&["critical"]).ends_with(critical));
-        assert!(told(&["high"]).ends_with(critical));
-        assert!(told(&["critical", "critical"]).contains("2 critical problems without code"));
+        assert!(told(&["critical", "critical"]).contains("2 critical problems, and did not prove them"));
         assert!(told(&["critical", "warning"]).contains("2 problems that may be critical"));
         assert!(told(&["critical", ""]).contains("2 problems that may be critical"));
+    }
+
+    #[test]
+    fn a_hold_says_what_the_proof_lacks() {
+        let told = |severity: &str, reason: &str| {
+            let finding = UnprovenFinding {
+                reviewer: ReviewerName::coordinator(),
+                severity: severity.into(),
+                category: "boundary".into(),
+                file: "a.py".into(),
+                line: Some(3),
+                claim: "It divides by zero".into(),
+                reason: reason.into(),
+            };
+            unproven(&[finding], None).expect("a hold").reason
+        };
+        for (severity, reason, expected) in [
+            (
+                "critical",
+                "the rule numbers is not for a.py",
+                "reported a critical problem, and did not prove it (the rule numbers is not for a.py): It divides by zero.",
+            ),
+            (
+                "high",
+                "the quoted code does not stand in a.py",
+                "reported a critical problem, and did not prove it (the quoted code does not stand in a.py): It divides by zero.",
+            ),
+            (
+                "warning",
+                "the quoted code does not stand in a.py",
+                "reported a problem that may need a person, and did not prove it (the quoted code does not stand in a.py): It \
+                 divides by zero.",
+            ),
+        ] {
+            let told = told(severity, reason);
+            assert!(told.ends_with(expected), "{told}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     diff::FileDiff,
     incremental::{EarlierVerdicts, has_open, needs_judge},
-    judge::{judge_without_model, nothing_found},
+    judge::{judge_without_model, nothing_changed, nothing_found, only_noise},
     memory::suppress,
     ports::{AgentRuntime, Progress, ProgressEvent, SourceTree, StopSignal, TelemetrySink, UsageLedger},
     review::{ExistingFinding, PanelMember, Review, ReviewerReport, StageTime},
@@ -173,12 +173,10 @@ fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: Judge
     let reason = match (judged_by, mailbox.take_judgement()) {
         (JudgedBy::Coordinator, Some(judgement)) => return judgement,
         (JudgedBy::Nobody, _) => {
+            let language = job.language.as_deref();
             let summary = match job.prior.earlier.first() {
-                Some(newest) => format!(
-                    "No reviewed file has changed since the review of {}, so no model was asked.",
-                    newest.short()
-                ),
-                None => "Every changed file is noise by rule, so no model was asked.".to_owned(),
+                Some(newest) => nothing_changed(language, &newest.short()),
+                None => only_noise(language),
             };
             return by_rules(summary, None);
         }

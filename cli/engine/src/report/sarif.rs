@@ -91,9 +91,10 @@ fn notifications(review: &Review) -> Vec<Value> {
     let unproven = review.coverage.unproven.iter().map(|finding| {
         let severity = finding.severity_in_words();
         let text = format!(
-            "A finding without proof ({severity}), at {}: {}",
+            "A finding without proof ({severity}), at {}: {} ({})",
             finding.place(),
-            finding.claim
+            finding.claim,
+            finding.reason
         );
         note("error", &text)
     });
