@@ -68,6 +68,7 @@ macro_rules! conformance {
             secrets: marks_of_another_secret_in_other_accounts_notes_and_in_quotes_count_for_nothing,
             races: what_another_run_says_of_the_same_commit_is_not_made_milder,
             races: what_another_run_holds_is_not_forgotten_by_the_one_that_posts_last,
+            races: of_two_first_notes_at_once_neither_is_lost,
             races: two_runs_that_approve_are_one_approval,
             races: two_runs_that_request_changes_are_one_request,
             races: an_older_commits_review_withholds_an_approval_only_for_what_weighs,
