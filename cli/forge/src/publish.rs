@@ -25,7 +25,7 @@ use conclave_engine::{
     diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome},
     publish::{Conversation, Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
-    review::{HoldCause, JudgedFinding, Meanwhile, Review, ReviewState, ThreadAction, ThreadChange},
+    review::{ApprovalHold, HoldCause, JudgedFinding, Meanwhile, Review, ReviewState, ThreadAction, ThreadChange},
 };
 
 #[async_trait]
@@ -202,8 +202,10 @@ impl Posting<'_> {
             summary::post(api, bot, &corrected, &mut conversation).await?;
         }
         publisher.conclude();
+        let retargeted = self.retargeted().map(|hold| hold.reason);
         let posted_inline = self.beside.opened();
         let mut all_warnings = [self.beside.warnings, self.changed.warnings, warnings].concat();
+        all_warnings.extend(retargeted);
         all_warnings.extend(publisher.add_reviewers(&review).await);
         Ok(PublishOutcome {
             url: note.and_then(|note| publisher.link(change, note)),
@@ -330,8 +332,13 @@ impl Posting<'_> {
         review
     }
 
-    /// Adds the reasons not to approve that stand on the merge request and that the review does not have yet: a person's dismissal, and
-    /// earlier reviews that cannot be read.
+    /// The reason not to approve if the merge request is for another branch by now: whatever the mode, this is not a review of that merge.
+    fn retargeted(&self) -> Option<ApprovalHold> {
+        self.watched().retargeted(&self.now).filter(|_| self.now.is_open())
+    }
+
+    /// Adds the reasons not to approve that stand on the merge request and that the review does not have yet: another target branch, a
+    /// person's dismissal, and earlier reviews that cannot be read.
     async fn hold_back(&self, review: &mut Review, current: &mut CurrentReview<'_>, conversation: &Conversation) {
         let (api, change) = (self.publisher.api.as_ref(), self.change);
         let state = self.state.as_ref();
@@ -339,7 +346,8 @@ impl Posting<'_> {
         let mut roles = Roles::new(api, &change.bot, change.author, conversation);
         let url = change.subject.web_url.as_deref();
         let unreadable = unreadable::hold(api, &change.bot, conversation, &mut roles, url).await;
-        for hold in is_dismissed.then(dismissal).into_iter().chain(unreadable) {
+        let holds = self.retargeted().into_iter().chain(is_dismissed.then(dismissal));
+        for hold in holds.chain(unreadable) {
             if review.approval_holds.iter().all(|known| known.cause != hold.cause) {
                 review.approval_holds.push(hold.clone());
                 current.withhold(hold);
