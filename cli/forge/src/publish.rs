@@ -55,7 +55,7 @@ impl Forge for Publisher {
     }
 
     fn has_written(&self) -> bool {
-        self.api.http().has_written()
+        self.api.http().has_written() && !self.aside.load(Ordering::Relaxed)
     }
 
     async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError> {
@@ -83,7 +83,7 @@ impl Publisher {
         let now = api.state().await?;
         let state = bot.last_state(&conversation);
         if let Some(reason) = self.is_of_the_past(publication.review, publication.hurried, &now, state.as_ref()) {
-            return self.step_aside(bot.account, &now, state.as_ref(), reason).await;
+            return self.step_aside(bot, (&now, conversation), publication, reason).await;
         }
         let mut current = CurrentReview::new(self, change, publication.review);
         current.take_in(&conversation).await?;

@@ -40,6 +40,7 @@ macro_rules! conformance {
             repetition: a_run_that_died_half_way_is_gone_on_from,
             repetition: many_pages_are_read_to_the_end,
             repetition: one_run_that_posts_twice_has_one_note,
+            repetition: what_a_run_cost_that_is_left_behind_by_a_newer_one_counts,
             repetition: two_runs_that_began_together_have_one_note,
             repetition: a_copied_marker_is_not_ours,
             repetition: another_note_of_the_bot_is_left_alone,
