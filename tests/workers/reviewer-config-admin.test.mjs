@@ -334,10 +334,35 @@ describe('failback', () => {
     withWorker(async (worker, call) => {
       const kv = await worker.mf.getKVNamespace('CONFIG');
       await kv.put('config/document', '{"schema_version":1,"limits":{"sessions":2}}');
-      await written(await call('PUT', '/v1/failback?reason=end%20early', { [OPUS[0]]: null }));
+      const tag = (await call('GET', '/v1/config/document')).headers.get('etag');
+      await written(await call('PUT', '/v1/failback?reason=end%20early', { [OPUS[0]]: null }, { 'if-match': tag }));
       const { config } = await effective(worker, (read) => read.config.revision === 1);
       assert.deepEqual(config.failback, { [OPUS[0]]: null });
       assert.equal(config.limits.sessions, 2);
+    }));
+
+  test('is written against the document that was read: all chains are replaced, and no colleague\'s is lost', () =>
+    withWorker(async (worker, call) => {
+      const kv = await worker.mf.getKVNamespace('CONFIG');
+      const put = (model, tag) => call('PUT', '/v1/failback', { [model]: null }, tag === undefined ? {} : { 'if-match': tag });
+      await assertProblem(await put(OPUS[0]), 428, 'if-match-needed');
+      const first = await put(OPUS[0], '"0"');
+      assert.equal(first.headers.get('etag'), '"1"');
+      await first.arrayBuffer();
+      await assertProblem(await put(OPUS[1], '"0"'), 412, 'stale');
+      await followed(kv, 1);
+
+      // What is written by hand has a tag of its own, and the revision's number does not stand for it.
+      const tags = new Set();
+      for (const text of ['{"schema_version":1,"limits":{"sessions":2}}', '{"schema_version":1,"limits":{"sessions":3}}']) {
+        await kv.put('config/document', text);
+        await assertProblem(await put(OPUS[1], '"1"'), 412, 'stale');
+        for (const tag of tags) await assertProblem(await put(OPUS[1], tag), 412, 'stale');
+        tags.add((await call('GET', '/v1/config/document')).headers.get('etag'));
+      }
+      assert.equal(tags.size, 2);
+      const { config } = await effective(worker, (read) => read.config.limits.sessions === 3);
+      assert.deepEqual(config.failback, {}, 'what was by hand is in force as it was written');
     }));
 
   test('is not written into what is not a document, and the worker goes on', () =>
@@ -371,7 +396,7 @@ describe('failback', () => {
         [{ [OPUS[0]]: 'anthropic/claude-opos-4-6' }, /claude-opos-4-6.*spelling/],
         [chain, /longer than 5/],
       ]) {
-        const problem = await assertProblem(await call('PUT', '/v1/failback', failback), 422, 'invalid-document');
+        const problem = await assertProblem(await call('PUT', '/v1/failback', failback, { 'if-match': '"0"' }), 422, 'invalid-document');
         assert.match(problem.errors[0].detail, reason);
       }
     }));

@@ -53,6 +53,7 @@ describe('an empty tracker', () => {
         'conclave_merge_requests counter',
         'conclave_events counter',
         'conclave_ingest_delay_seconds histogram',
+        'conclave_ingest_outbox_up gauge',
         'conclave_ingest_lag_seconds gauge',
         'conclave_ingest_waiting_events gauge',
         'conclave_dead_letters gauge',
@@ -62,6 +63,18 @@ describe('an empty tracker', () => {
     );
     assert.equal(found.get('conclave_telemetry_dropped').samples.get('conclave_telemetry_dropped_total'), 0);
     assert.equal(found.get('conclave_ingest_lag_seconds').samples.get('conclave_ingest_lag_seconds'), 0);
+  });
+
+  test('without its outbox still answers what the database knows, and says that', async () => {
+    const bare = await start('review-tracker', { vars, without: ['durableObjects'] });
+    try {
+      const found = await families(bare.url);
+      assert.equal(found.get('conclave_ingest_outbox_up').samples.get('conclave_ingest_outbox_up'), 0);
+      assert.equal(found.get('conclave_dead_letters').samples.size, 0, 'a 0 would say that there are none');
+      assert.equal(found.get('conclave_telemetry_dropped').samples.get('conclave_telemetry_dropped_total'), 0);
+    } finally {
+      await bare.dispose();
+    }
   });
 
   test('answers in the older format to whoever asks for that', async () => {

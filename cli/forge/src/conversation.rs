@@ -15,7 +15,6 @@ pub(crate) struct LiveConversation<'a> {
     conversation: Conversation,
     /// The page that the newest are on.
     last_page: u64,
-    is_whole: bool,
 }
 
 impl<'a> LiveConversation<'a> {
@@ -32,8 +31,13 @@ impl<'a> LiveConversation<'a> {
             bot,
             conversation,
             last_page,
-            is_whole: false,
         }
+    }
+
+    /// Reads all of it again: what was there may have been edited.
+    pub(crate) async fn read_again(&mut self) -> Result<(), ApiError> {
+        *self = Self::read(self.api, self.bot).await?;
+        Ok(())
     }
 
     /// Reads what has been added since: a forge lists threads in the order in which they began.
@@ -46,13 +50,7 @@ impl<'a> LiveConversation<'a> {
             self.conversation.update(threads);
         }
         self.last_page = last_page;
-        self.is_whole = from == 1;
         Ok(())
-    }
-
-    /// Returns whether the last look has read all of it, as where it is one page.
-    pub(crate) const fn is_whole(&self) -> bool {
-        self.is_whole
     }
 
     /// The conversation, and the page that the newest are on.

@@ -151,6 +151,11 @@ impl HttpClient {
         self.has_written.load(Ordering::Relaxed)
     }
 
+    /// Waits until a write would be sent at once: what is read right before it is then no older than it has to be.
+    pub(crate) async fn until_write(&self) {
+        self.rate_limit.until_turn().await;
+    }
+
     /// Sets the time for one request, from the next one on.
     pub fn limit_requests(&self, limit: Duration) {
         self.request_ms.store(milliseconds(limit), Ordering::Relaxed);

@@ -67,15 +67,19 @@ impl<'a> CurrentReview<'a> {
         })
     }
 
-    /// Returns what these comments hold that the review does not have.
-    async fn among(&self, conversation: &Conversation) -> Result<Meanwhile, ApiError> {
-        let others = OtherRuns {
+    fn others(&self) -> OtherRuns<'_> {
+        OtherRuns {
             bot: &self.change.bot,
             before: &self.change.conversation,
             review: &self.review,
             seen: &self.seen,
             heads: None,
-        };
+        }
+    }
+
+    /// Returns what these comments hold that the review does not have.
+    async fn among(&self, conversation: &Conversation) -> Result<Meanwhile, ApiError> {
+        let others = self.others();
         if let Ok(meanwhile) = others.among(conversation) {
             return Ok(meanwhile);
         }
@@ -87,13 +91,24 @@ impl<'a> CurrentReview<'a> {
         Ok(others.among(conversation).unwrap_or_default())
     }
 
-    /// Takes in what these comments hold.
-    pub(crate) async fn take_in(&mut self, conversation: &Conversation) -> Result<(), ApiError> {
+    /// Returns whether another run has written over our note without having read what this one wrote there.
+    pub(crate) fn is_written_over(&self, conversation: &Conversation) -> bool {
+        self.others().have_written_over(conversation)
+    }
+
+    /// Takes in what these comments hold. Returns whether that makes it another review.
+    pub(crate) async fn take_in(&mut self, conversation: &Conversation) -> Result<bool, ApiError> {
         let mut meanwhile = self.among(conversation).await?;
         meanwhile.stopped = self.publisher.asked_to_end();
+        let before = self.review.clone();
         self.add(meanwhile);
         self.seen.extend(self.change.bot.last_state(conversation));
-        Ok(())
+        Ok(self.review != before)
+    }
+
+    /// Everything that was taken in.
+    pub(crate) const fn taken_in(&self) -> &Meanwhile {
+        &self.taken_in
     }
 
     /// Takes in what was seen.
@@ -104,7 +119,9 @@ impl<'a> CurrentReview<'a> {
 
     /// Notes why it was not approved although it would be.
     pub(crate) fn withhold(&mut self, hold: ApprovalHold) {
-        self.holds.push(hold);
+        if !self.holds.contains(&hold) {
+            self.holds.push(hold);
+        }
     }
 
     /// The review as it stands now, if that is another one.

@@ -78,19 +78,17 @@ pub(crate) async fn open(
     Ok(beside)
 }
 
-/// Takes out what another job has posted at the same time: of several notes about one finding the first one stays. Returns whether
-/// the conversation has all that is there now.
+/// Takes out what another job has posted at the same time: of several notes about one finding the first one stays.
 pub(crate) async fn withdraw_twins(
     api: &dyn ForgeApi,
     bot: &BotIdentity,
     conversation: &mut LiveConversation<'_>,
     beside: &mut BesideLines,
-) -> Result<bool, ApiError> {
+) -> Result<(), ApiError> {
     if beside.opened() == 0 {
-        return Ok(true);
+        return Ok(());
     }
     conversation.read_on().await?;
-    let mut is_current = conversation.is_whole();
     let mut first: HashMap<Fingerprint, u64> = HashMap::new();
     for own in bot.threads(conversation).into_iter().filter(|own| !own.thread.resolved) {
         first.entry(own.record.fingerprint).or_insert(own.note.id);
@@ -100,10 +98,9 @@ pub(crate) async fn withdraw_twins(
             continue;
         };
         api.delete_thread_note(shown.note).await?;
-        is_current = false;
         (shown.note, shown.is_new) = (*first, false);
     }
-    Ok(is_current)
+    Ok(())
 }
 
 fn in_summary(count: usize, error: &ApiError) -> String {

@@ -15,7 +15,7 @@ use crate::{
     openings::{self, BesideLines},
     review_state::{self, Applied, Notes},
     roles::Roles,
-    summary,
+    summary::{self, Posted},
     target::Watched,
     thread_changes::{self, Changed},
     unreadable,
@@ -25,7 +25,7 @@ use conclave_engine::{
     diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome},
     publish::{Conversation, Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
-    review::{HoldCause, JudgedFinding, Meanwhile, Review, ReviewState, ThreadAction, ThreadChange},
+    review::{ApprovalHold, HoldCause, JudgedFinding, Meanwhile, Review, ReviewState, ThreadAction, ThreadChange},
 };
 
 #[async_trait]
@@ -55,7 +55,7 @@ impl Forge for Publisher {
     }
 
     fn has_written(&self) -> bool {
-        self.api.http().has_written()
+        self.api.http().has_written() && !self.aside.load(Ordering::Relaxed)
     }
 
     async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError> {
@@ -83,26 +83,18 @@ impl Publisher {
         let now = api.state().await?;
         let state = bot.last_state(&conversation);
         if let Some(reason) = self.is_of_the_past(publication.review, publication.hurried, &now, state.as_ref()) {
-            return self.step_aside(bot.account, &now, state.as_ref(), reason).await;
+            return self.step_aside(bot, (&now, conversation), publication, reason).await;
         }
         let mut current = CurrentReview::new(self, change, publication.review);
         current.take_in(&conversation).await?;
         let (mut beside, mut changed) = (BesideLines::default(), Changed::default());
-        let mut is_current = true;
         if now.is_open() && !publication.hurried {
             let review = &current.review;
             let publication = Publication { review, ..publication };
             let openings = plan_openings(bot, &publication, &conversation, api.traits().form);
             beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
-            is_current = openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
+            openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
             changed = thread_changes::apply(api, bot, review, change, &now, &mut conversation).await;
-        }
-        if !is_current || !changed.threads.is_empty() {
-            // That took its time, and the summary must not hide what another run has posted in it.
-            conversation = LiveConversation::read(api, bot.account).await?;
-        }
-        if beside.opened() > 0 || !changed.threads.is_empty() {
-            current.take_in(&conversation).await?;
         }
         let posting = Posting {
             publisher: self,
@@ -115,6 +107,26 @@ impl Publisher {
         };
         posting.conclude(current, conversation).await
     }
+}
+
+/// Maximum number of times that the summary is written because of what other runs write at the same time.
+const MAX_WRITES: u32 = 4;
+
+/// A review whose summary is posted.
+struct Written {
+    /// The review as the summary says it.
+    review: Review,
+    wanted: ReviewState,
+    /// Whether a request for changes stood before, as far as that is known.
+    requested: bool,
+    /// Whether the review may take it back.
+    lifts: bool,
+    /// Whether one stands in the end, as the summary says.
+    expected: bool,
+    approval: Approval,
+    spent_micros: u64,
+    is_news: bool,
+    note: Option<u64>,
 }
 
 /// A review whose threads are posted.
@@ -137,46 +149,28 @@ impl Posting<'_> {
         mut current: CurrentReview<'_>,
         mut conversation: LiveConversation<'_>,
     ) -> Result<PublishOutcome, ApiError> {
-        let (publisher, change, now) = (self.publisher, self.change, &self.now);
+        let (publisher, change) = (self.publisher, self.change);
         let (api, bot) = (publisher.api.as_ref(), &change.bot);
-        let mut review = self.with_places(&current.review);
-        let watched = Watched {
-            target: &change.target,
-            base: &change.version.base,
-            settings: self.publication.settings_watch,
-        };
-        self.hold_back(&mut review, &mut current, &conversation).await;
-        let wanted = ReviewState::of(&review, self.publication.settings.mode);
-        let requested = change.is_requested(now, &conversation);
-        let lifts = review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(now).is_none();
-        let approval = match wanted {
-            ReviewState::Approved => None,
-            _ => self.approval_before(&mut review).await?,
-        };
-        // What will be so if all goes well; where it does not, the note is corrected below.
-        let expected = match wanted {
-            ReviewState::RequestedChanges => now.is_open(),
-            ReviewState::Approved => false,
-            ReviewState::None => requested && !lifts,
-        };
-        let spent_micros = spent_with(bot, &conversation, &review);
-        let summary = self.summary(&review, spent_micros, expected, wanted == ReviewState::Approved);
-        let is_news = summary.is_news(bot, &conversation);
-        let note = summary::post(api, bot, &summary, &mut conversation).await?;
-        current.wrote(&summary.state);
-        let approval = match approval {
-            Some(approval) => approval,
-            None => api.approval(bot.account).await?,
-        };
+        let Written {
+            mut review,
+            wanted,
+            requested,
+            lifts,
+            expected,
+            approval,
+            spent_micros,
+            is_news,
+            note,
+        } = self.write(&mut current, &mut conversation).await?;
         let run = review_state::Run {
             publisher,
             change,
             current: &current,
             wanted,
-            now,
+            now: &self.now,
             requested,
             lifts,
-            watched,
+            watched: self.watched(),
             state: self.state.as_ref(),
             is_news,
             approval,
@@ -195,19 +189,23 @@ impl Posting<'_> {
         if stands != expected || hold.is_some() || !meanwhile.is_empty() {
             let approves = wanted == ReviewState::Approved && hold.is_none() && meanwhile.is_empty();
             review.approval_holds.extend(hold.clone());
-            review.add_meanwhile(&meanwhile);
             if let Some(hold) = hold {
                 current.withhold(hold);
             }
             current.add(meanwhile);
-            conversation.read_on().await?;
+            conversation.read_again().await?;
+            current.take_in(&conversation).await?;
+            review.add_meanwhile(current.taken_in());
+            let spent_micros = spent_micros.max(bot.spent_micros(&conversation));
             let corrected = self.summary(&review, spent_micros, stands, approves);
             publisher.wrote(&corrected.state);
             summary::post(api, bot, &corrected, &mut conversation).await?;
         }
         publisher.conclude();
+        let retargeted = self.retargeted().map(|hold| hold.reason);
         let posted_inline = self.beside.opened();
         let mut all_warnings = [self.beside.warnings, self.changed.warnings, warnings].concat();
+        all_warnings.extend(retargeted);
         all_warnings.extend(publisher.add_reviewers(&review).await);
         Ok(PublishOutcome {
             url: note.and_then(|note| publisher.link(change, note)),
@@ -223,6 +221,88 @@ impl Posting<'_> {
             warnings: all_warnings,
             amended: current.amends(self.publication.review),
         })
+    }
+
+    fn watched(&self) -> Watched<'_> {
+        Watched {
+            target: &self.change.target,
+            base: &self.change.version.base,
+            settings: self.publication.settings_watch,
+        }
+    }
+
+    /// Writes the summary over what was read right before, and looks whether another run has written over it since: a forge takes every
+    /// edit of a note, whatever it was made of, and of two runs that write at once the first would be lost.
+    async fn write(
+        &self,
+        current: &mut CurrentReview<'_>,
+        conversation: &mut LiveConversation<'_>,
+    ) -> Result<Written, ApiError> {
+        let (change, now) = (self.change, &self.now);
+        let (api, bot) = (self.publisher.api.as_ref(), &change.bot);
+        let (mut attempt, mut is_news) = (0, false);
+        loop {
+            attempt += 1;
+            // A run that is stopped has no time for it: what it found is in threads, or small.
+            let is_last = attempt == MAX_WRITES || self.publication.hurried;
+            let mut review = self.with_places(&current.review);
+            self.hold_back(&mut review, current, conversation).await;
+            let wanted = ReviewState::of(&review, self.publication.settings.mode);
+            let approval = match wanted {
+                ReviewState::Approved => None,
+                _ => self.approval_before(&mut review).await?,
+            };
+            if !is_last {
+                api.http().until_write().await;
+                conversation.read_again().await?;
+                if current.take_in(conversation).await? {
+                    continue;
+                }
+            }
+            let requested = change.is_requested(now, conversation);
+            let is_of_now = !now.is_newer_than(&review.head_sha) && self.watched().retargeted(now).is_none();
+            let lifts = review.lifts_blocks() && is_of_now;
+            // What will be so if all goes well; where it does not, the note is corrected in the end.
+            let expected = match wanted {
+                ReviewState::RequestedChanges => now.is_open(),
+                ReviewState::Approved => false,
+                ReviewState::None => requested && !lifts,
+            };
+            let spent_micros = spent_with(bot, conversation, &review);
+            let summary = self.summary(&review, spent_micros, expected, wanted == ReviewState::Approved);
+            is_news |= summary.is_news(bot, conversation);
+            let note = if is_last {
+                summary::post(api, bot, &summary, conversation).await?
+            } else {
+                match summary::post_unless_second(api, bot, &summary, conversation).await? {
+                    Posted::In(note) => note,
+                    Posted::Second => continue,
+                }
+            };
+            current.wrote(&summary.state);
+            if !is_last {
+                conversation.read_again().await?;
+                // The review of a newer commit has the last word.
+                if !now.is_newer_than(&review.head_sha) && current.is_written_over(conversation) {
+                    continue;
+                }
+            }
+            let approval = match approval {
+                Some(approval) => approval,
+                None => api.approval(bot.account).await?,
+            };
+            return Ok(Written {
+                review,
+                wanted,
+                requested,
+                lifts,
+                expected,
+                approval,
+                spent_micros,
+                is_news,
+                note,
+            });
+        }
     }
 
     /// The review with the places where its findings are shown, and with what the next one has to know of our threads.
@@ -252,8 +332,13 @@ impl Posting<'_> {
         review
     }
 
-    /// Adds the reasons not to approve that stand on the merge request and that the review does not have yet: a person's dismissal, and
-    /// earlier reviews that cannot be read.
+    /// The reason not to approve if the merge request is for another branch by now: whatever the mode, this is not a review of that merge.
+    fn retargeted(&self) -> Option<ApprovalHold> {
+        self.watched().retargeted(&self.now).filter(|_| self.now.is_open())
+    }
+
+    /// Adds the reasons not to approve that stand on the merge request and that the review does not have yet: another target branch, a
+    /// person's dismissal, and earlier reviews that cannot be read.
     async fn hold_back(&self, review: &mut Review, current: &mut CurrentReview<'_>, conversation: &Conversation) {
         let (api, change) = (self.publisher.api.as_ref(), self.change);
         let state = self.state.as_ref();
@@ -261,7 +346,8 @@ impl Posting<'_> {
         let mut roles = Roles::new(api, &change.bot, change.author, conversation);
         let url = change.subject.web_url.as_deref();
         let unreadable = unreadable::hold(api, &change.bot, conversation, &mut roles, url).await;
-        for hold in is_dismissed.then(dismissal).into_iter().chain(unreadable) {
+        let holds = self.retargeted().into_iter().chain(is_dismissed.then(dismissal));
+        for hold in holds.chain(unreadable) {
             if review.approval_holds.iter().all(|known| known.cause != hold.cause) {
                 review.approval_holds.push(hold.clone());
                 current.withhold(hold);
@@ -276,10 +362,10 @@ impl Posting<'_> {
         let goes = approval.stands && self.now.is_open();
         let taken_back = self.publisher.taken_back().or_else(|| goes.then(now));
         review.coverage.notes.extend(taken_back);
-        // A finding that only the summary shows is seen by other runs from then on: only an approval that is read after it
-        // cannot be missed.
+        // What only the summary shows is seen by other runs from then on: only an approval that is read after it cannot be missed.
         let shown = |entry: &JudgedFinding| entry.posted.is_some() || entry.thread.is_some();
         let in_summary = review.surviving().any(|entry| entry.weighs() && !shown(entry));
+        let in_summary = in_summary || !review.approval_holds.is_empty();
         Ok(Some(approval).filter(|approval| approval.stands || !in_summary))
     }
 

@@ -33,6 +33,8 @@ pub struct Publisher {
     pub(crate) denied: AtomicBool,
     /// Set when posting ended because the forge refused what the account asked.
     pub(crate) refused: AtomicBool,
+    /// Set when the run left everything to another one: then nothing of its review was written.
+    pub(crate) aside: AtomicBool,
     memory: Mutex<Memory>,
 }
 
@@ -61,6 +63,7 @@ impl Publisher {
             concluded: AtomicBool::new(false),
             denied: AtomicBool::new(false),
             refused: AtomicBool::new(false),
+            aside: AtomicBool::new(false),
             memory: Mutex::default(),
         }
     }

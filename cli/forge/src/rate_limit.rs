@@ -41,6 +41,14 @@ impl RateLimit {
         sleep_until(turn).await;
     }
 
+    /// Waits until a write would be sent at once, and leaves the turn to the next one.
+    pub(crate) async fn until_turn(&self) {
+        let next = *self.next_write.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(next) = next {
+            sleep_until(next).await;
+        }
+    }
+
     /// Holds all requests for so long from now.
     pub(crate) fn hold(&self, wait: Duration) {
         let mut not_before = self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,6 +137,10 @@ mod tests {
         let gap = Duration::from_secs(1);
         tokio::join!(limit.pace(gap), limit.pace(gap), limit.pace(gap));
         assert_eq!(started.elapsed().as_secs(), 2);
+        // Who only waits for the turn leaves it to the next.
+        limit.until_turn().await;
+        limit.pace(gap).await;
+        assert_eq!(started.elapsed().as_secs(), 3);
     }
 
     #[tokio::test(start_paused = true)]

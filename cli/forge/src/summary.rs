@@ -7,15 +7,38 @@ use crate::{
     conversation::{Attempts, LiveConversation},
 };
 
-/// Posts the summary, or edits the note that is there, unless that says the same. Returns the note's number.
+/// What became of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Posted {
+    /// It is in the note with this number, as far as the forge says.
+    In(Option<u64>),
+    /// Nowhere: another job posted its own at the same time, and an older note is the one that stays.
+    Second,
+}
+
+/// Posts the summary, or edits the note that is there, unless that says the same, also one that another job posted at the same time.
+/// Returns the note's number.
 pub(crate) async fn post(
     api: &dyn ForgeApi,
     bot: &BotIdentity,
     summary: &Summary,
     conversation: &mut LiveConversation<'_>,
 ) -> Result<Option<u64>, ApiError> {
+    match post_unless_second(api, bot, summary, conversation).await? {
+        Posted::In(note) => Ok(note),
+        Posted::Second => edit(api, bot, summary, conversation).await,
+    }
+}
+
+/// The same, but what another job posts at the same time is not written over: whoever calls has not read it.
+pub(crate) async fn post_unless_second(
+    api: &dyn ForgeApi,
+    bot: &BotIdentity,
+    summary: &Summary,
+    conversation: &mut LiveConversation<'_>,
+) -> Result<Posted, ApiError> {
     if let Some(note) = edit(api, bot, summary, conversation).await? {
-        return Ok(Some(note));
+        return Ok(Posted::In(Some(note)));
     }
     let body = summary.body(bot);
     let mut attempts = Attempts::new(api.http().retry());
@@ -25,21 +48,22 @@ pub(crate) async fn post(
             Err(error) => attempts.fail(error).await?,
         }
         conversation.read_on().await?;
-        if let Some(note) = edit(api, bot, summary, conversation).await? {
-            return Ok(Some(note));
+        let is_ours = bot.last_state(conversation).as_ref() == Some(&summary.state);
+        match bot.summary(conversation) {
+            Some(note) if is_ours => return Ok(Posted::In(Some(note.id))),
+            Some(_) => return Ok(Posted::Second),
+            None => attempts.go_on()?,
         }
-        attempts.go_on()?;
     };
-    // Another job may have posted at the same time: then its older note is edited, and ours goes.
+    // Another job may have posted at the same time: then its older note stays, and ours goes.
     conversation.read_on().await?;
     let first = bot.summary(conversation).map(|note| note.id);
     match (first, own) {
         (Some(first), Some(own)) if first != own => {
-            let edited = edit(api, bot, summary, conversation).await?;
             api.delete_summary(own).await?;
-            Ok(edited)
+            Ok(Posted::Second)
         }
-        _ => Ok(own),
+        _ => Ok(Posted::In(own)),
     }
 }
 

@@ -5,9 +5,11 @@
 //! request (nothing to review, stopped, failed), any approval goes, and our note says why. What another run has said of a newer
 //! commit stays as it is.
 
+use std::sync::atomic::Ordering;
+
 use conclave_engine::{
-    ports::{AppliedState, PublishOutcome},
-    publish::{SummaryState, withdrawal_summary},
+    ports::{AppliedState, Publication, PublishOutcome},
+    publish::{BotIdentity, SummaryState, spent_with, withdrawal_summary},
     review::{Review, ReviewState},
 };
 
@@ -141,29 +143,63 @@ impl Publisher {
         })
     }
 
-    /// Leaves everything to the other run, but an approval that is for neither's commit.
+    /// Leaves everything to the other run, but an approval that is for neither's commit, and what this run has cost.
     pub(crate) async fn step_aside(
         &self,
-        bot: u64,
-        now: &MergeRequestState,
-        state: Option<&SummaryState>,
+        bot: &BotIdentity,
+        (now, conversation): (&MergeRequestState, LiveConversation<'_>),
+        publication: Publication<'_>,
         reason: String,
     ) -> Result<PublishOutcome, ApiError> {
+        let state = bot.last_state(&conversation);
         if now.is_open() {
-            let approval = self.api.approval(bot).await?;
-            if approval.stands && !approval.is_for(&self.api.newest_version().await?, state) {
+            let approval = self.api.approval(bot.account).await?;
+            if approval.stands && !approval.is_for(&self.api.newest_version().await?, state.as_ref()) {
                 self.api.withdraw_approval().await?;
             }
         }
         self.conclude();
+        self.aside.store(true, Ordering::Relaxed);
+        let mut warnings = vec![reason];
+        if publication.settings.remember_cost
+            && let Err(error) = self.add_spent(bot, conversation, publication.review).await
+        {
+            warnings.push(format!("what this run has cost is in no sum: {error}"));
+        }
         Ok(PublishOutcome {
             applied_state: Some(AppliedState {
                 wanted: ReviewState::None,
                 shown: None,
             }),
-            warnings: vec![reason],
+            warnings,
             ..PublishOutcome::default()
         })
+    }
+
+    /// Adds what a review has cost to the sum that our note remembers, and changes nothing else of the note. Where another run writes it
+    /// just now, its text is worth more than our sum.
+    async fn add_spent(
+        &self,
+        bot: &BotIdentity,
+        mut conversation: LiveConversation<'_>,
+        review: &Review,
+    ) -> Result<(), ApiError> {
+        if review.spent_usd() <= 0.0 {
+            return Ok(());
+        }
+        let before = bot.last_state(&conversation);
+        conversation.read_again().await?;
+        let note = bot.summary(&conversation);
+        let Some(note) = note.filter(|_| bot.last_state(&conversation) == before) else {
+            return Ok(());
+        };
+        match bot
+            .signer
+            .with_spent(&note.text, spent_with(bot, &conversation, review))
+        {
+            Some(body) => self.api.edit_summary(note.id, &body).await,
+            None => Ok(()),
+        }
     }
 }
 

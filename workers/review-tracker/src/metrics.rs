@@ -46,12 +46,12 @@ pub(crate) async fn log(env: &Env) -> Outcome<()> {
 
 async fn collect(env: &Env) -> Outcome<Exposition> {
     let all = store::totals(env).await?;
-    let waiting = outbox::status(env).await?;
-    Ok(exposition(&all, &waiting, clock::now_ms()))
+    let waiting = outbox::status_if_reachable(env).await;
+    Ok(exposition(&all, waiting.as_ref(), clock::now_ms()))
 }
 
-/// All families.
-fn exposition(all: &Totals, waiting: &OutboxStatus, now_ms: i64) -> Exposition {
+/// All families. What is not known has no sample: a 0 would say that nothing waits.
+fn exposition(all: &Totals, waiting: Option<&OutboxStatus>, now_ms: i64) -> Exposition {
     let mut families = families(all);
     families.count(
         "conclave_merge_requests",
@@ -76,22 +76,33 @@ fn exposition(all: &Totals, waiting: &OutboxStatus, now_ms: i64) -> Exposition {
         out.distribution(&[], bins, &DELAY_BORDERS, 1000.0, sum / 1000.0);
     }
     out.gauge(
+        "conclave_ingest_outbox_up",
+        "Whether the outbox, where accepted events wait to be stored, could be asked: 1 or 0.",
+    );
+    out.sample(&[], u64::from(waiting.is_some()));
+    out.gauge(
         "conclave_ingest_lag_seconds",
         "How long the oldest accepted event has been waiting to be stored.",
     );
-    let oldest_ms = waiting.oldest_ms.map(|oldest| now_ms - oldest);
-    let waits_ms = u64::try_from(oldest_ms.unwrap_or_default()).unwrap_or_default();
-    out.sample(&[], sketch::float(waits_ms) / 1000.0);
+    if let Some(waiting) = waiting {
+        let oldest_ms = waiting.oldest_ms.map(|oldest| now_ms - oldest);
+        let waits_ms = u64::try_from(oldest_ms.unwrap_or_default()).unwrap_or_default();
+        out.sample(&[], sketch::float(waits_ms) / 1000.0);
+    }
     out.gauge(
         "conclave_ingest_waiting_events",
         "Accepted events that wait to be stored.",
     );
-    out.sample(&[], waiting.events);
+    if let Some(waiting) = waiting {
+        out.sample(&[], waiting.events);
+    }
     out.gauge(
         "conclave_dead_letters",
         "Batches of events that could not be stored and are kept aside.",
     );
-    out.sample(&[], waiting.dead);
+    if let Some(waiting) = waiting {
+        out.sample(&[], waiting.dead);
+    }
     if let Some(database) = all.database {
         out.gauge("conclave_database_bytes", "Size of the tracker's database.");
         out.sample(&[], database.used_bytes);

@@ -19,7 +19,7 @@ use std::{
 
 use conclave_shared::telemetry::Event;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use worker::{Env, Method, Request, RequestInit, Response, Result, Stub, wasm_bindgen::JsValue};
+use worker::{Env, Method, Request, RequestInit, Response, Result, Stub, console_error, wasm_bindgen::JsValue};
 
 use crate::{events::Batch, number::number, store};
 
@@ -182,6 +182,15 @@ pub(crate) async fn status(env: &Env) -> Result<OutboxStatus> {
         }));
     }
     Ok(all)
+}
+
+/// Returns the same, or nothing if an object cannot be asked: without the outbox, the rest of a page or a scrape is what an operator
+/// needs most.
+pub(crate) async fn status_if_reachable(env: &Env) -> Option<OutboxStatus> {
+    status(env)
+        .await
+        .inspect_err(|error| console_error!("the outbox cannot be read: {error}"))
+        .ok()
 }
 
 /// The content of a dead letter: the batch as it was accepted, as JSON.

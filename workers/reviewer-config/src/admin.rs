@@ -40,7 +40,6 @@ pub(crate) async fn document(mut request: Request, env: &Env) -> Outcome<Respons
     allow(&request, &["GET", "HEAD", "PUT"])?;
     let who = authorize(&request, env).await?;
     let current = current::fresh(env).await?;
-    let tag = current.document_tag();
     if request.inner().method() != "PUT" {
         let response = match current.document() {
             (Some(document), _) => json(200, &document)?,
@@ -50,19 +49,12 @@ pub(crate) async fn document(mut request: Request, env: &Env) -> Outcome<Respons
                 .fixed(text.as_bytes().to_vec()),
             (None, None) => json(200, &value!({ "schema_version": SCHEMA_VERSION }))?,
         };
-        response.headers().set("etag", &tag)?;
+        response.headers().set("etag", &current.document_tag())?;
         return Ok(response);
     }
-    let Some(seen) = request.headers().get("if-match")? else {
-        return Err(refusal(&texts::if_match_needed(&tag))?);
-    };
-    // Compared here for what was written by hand, and again where nothing can come in between.
-    if !names(&seen, &tag) {
-        return Err(refusal(&texts::stale_tag(&tag))?);
-    }
+    let seen = seen_document(&request, &current)?;
     let document = body(&mut request).await?;
     let why = reason(&request)?;
-    let seen = Some(current.snapshot.revision);
     write(env, &current, Command::Replace { document }, seen, who, why).await
 }
 
@@ -117,12 +109,13 @@ pub(crate) async fn failback(mut request: Request, env: &Env) -> Outcome<Respons
     let failback: BTreeMap<String, Option<ModelId>> = body(&mut request).await?;
     let why = reason(&request)?;
     let current = current::fresh(env).await?;
-    let seen = expected(&request, current.snapshot.revision)?;
     let (document, by_hand) = current.document();
-    if by_hand.is_some() && document.is_none() {
+    if by_hand.is_some() && !document.as_ref().is_some_and(serde_json::Value::is_object) {
         return Err(refusal(&texts::unusable_document())?);
     }
-    let base = by_hand.and(document);
+    // It replaces all chains, so those that a colleague wrote meanwhile would be lost.
+    let seen = seen_document(&request, &current)?;
+    let base = Some(document.unwrap_or_else(|| value!({ "schema_version": SCHEMA_VERSION })));
     write(env, &current, Command::Failback { failback, base }, seen, who, why).await
 }
 
@@ -211,6 +204,17 @@ async fn write(
             Ok(response)
         }
         Written::Refused { problem } => Err(refusal(&problem)?),
+    }
+}
+
+/// The current revision, if a writer names the tag of the document in force, which every change of the document has to be based on.
+fn seen_document(request: &Request, current: &current::Current) -> Outcome<Option<u64>> {
+    let tag = current.document_tag();
+    match request.headers().get("if-match")? {
+        None => Err(refusal(&texts::if_match_needed(&tag))?),
+        // Compared here for what was written by hand, and again where nothing can come in between.
+        Some(seen) if names(&seen, &tag) => Ok(Some(current.snapshot.revision)),
+        Some(_) => Err(refusal(&texts::stale_tag(&tag))?),
     }
 }
 

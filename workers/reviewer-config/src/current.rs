@@ -242,10 +242,12 @@ impl Current {
 
     /// The entity tag of the document as operators write it.
     pub(crate) fn document_tag(&self) -> String {
-        match document_in_force(&self.snapshot, &self.stored, self.read_at_ms).1 {
+        match self.document() {
             // Written by hand: it has no revision of its own.
-            Some(text) => tag(self.snapshot.revision, text.as_bytes()),
-            None => format!("\"{}\"", self.snapshot.revision),
+            (_, Some(text)) => tag(self.snapshot.revision, text.as_bytes()),
+            // Deleted by hand: what the revision wrote is not in force any more.
+            (None, None) if self.snapshot.state.document.is_some() => tag(self.snapshot.revision, b""),
+            _ => format!("\"{}\"", self.snapshot.revision),
         }
     }
 

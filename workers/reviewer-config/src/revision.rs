@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Fallback models, in the document that is in force.
     Failback {
         failback: BTreeMap<String, Option<ModelId>>,
-        /// The document in force, where that is one that was written to KV by hand.
+        /// The document in force: one that was written to KV by hand, or deleted there, is not that of the newest revision.
         base: Option<Value>,
     },
     /// An earlier state again.

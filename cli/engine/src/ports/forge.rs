@@ -127,7 +127,7 @@ pub trait Forge: Send + Sync {
         self.was_denied()
     }
 
-    /// Returns whether this run has written anything to the forge, or may have.
+    /// Returns whether this run has written anything of its review to the forge, or may have.
     fn has_written(&self) -> bool {
         true
     }

@@ -152,6 +152,13 @@ impl Signer {
             .max()
     }
 
+    /// The note with these costs in place of those that it remembers; nothing where it remembers none.
+    pub fn with_spent(&self, body: &str, micros: u64) -> Option<String> {
+        let known = self.spent(self.read_spent(body)?);
+        let (before, after) = body.rsplit_once(&known)?;
+        Some(format!("{before}{}{after}", self.spent(micros)))
+    }
+
     /// A value as a marker.
     pub fn sign<M: Marker>(&self, value: &M) -> String {
         let payload = BASE64_STANDARD_NO_PAD.encode(serde_json::to_vec(value).unwrap_or_default());

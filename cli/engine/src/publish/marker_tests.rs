@@ -40,6 +40,23 @@ fn what_was_spent_is_read_from_our_own_comment_only() {
     }
 }
 
+#[test]
+fn what_was_spent_is_replaced_and_nothing_else_of_the_note() {
+    let own = signer("s", 1, 2);
+    let note = |micros| {
+        format!(
+            "> {}\n\ntext\n\n{}\n{}\n",
+            own.spent(7),
+            own.summary(),
+            own.spent(micros)
+        )
+    };
+    let more = own.with_spent(&note(40), 90);
+    assert_eq!(more.as_deref(), Some(note(90).as_str()));
+    assert_eq!(own.with_spent("text", 90), None);
+    assert_eq!(signer("t", 1, 2).with_spent(&note(40), 90), None);
+}
+
 fn record(claim: &str) -> FindingRecord {
     FindingRecord {
         schema: 1,

@@ -91,6 +91,34 @@ impl OtherRuns<'_> {
         })
     }
 
+    /// Returns whether our note as it is now is of another run that has not read what this run wrote there: it lacks something that this
+    /// review has, or would let the bot approve.
+    pub fn have_written_over(&self, now: &Conversation) -> bool {
+        let state = self.bot.last_state(now);
+        let news = state.filter(|state| !self.seen.contains(state));
+        let Some(concluded) = news.and_then(|state| state.concluded) else {
+            return false;
+        };
+        let own = &self.review.carry_over;
+        let noted: CarryOver = self.bot.remembered(now).unwrap_or_default();
+        let threads = self.bot.threads(now);
+        let is_shown = |fingerprint: &Fingerprint| threads.iter().any(|own| own.record.fingerprint == *fingerprint);
+        let is_lost = |fingerprint: &Fingerprint| noted.find(fingerprint).is_none() && !is_shown(fingerprint);
+        let mut findings = own.findings.iter();
+        let mut unproven = own.unproven.iter();
+        let mut refuted = own.refuted.iter().map(|entry| &entry.record.fingerprint);
+        let mut unlisted = own.unlisted.iter();
+        (concluded.may_approve && !self.review.may_approve())
+            || findings
+                .any(|entry| matches!(entry.before, Before::Stood | Before::Posted) && is_lost(&entry.fingerprint))
+            || unproven.any(|entry| noted.unproven.iter().all(|known| !known.is_same(entry)))
+            || refuted.any(|own| noted.refuted.iter().all(|known| known.record.fingerprint != *own))
+            || unlisted.any(|own| {
+                let mut known = noted.unlisted.iter();
+                known.all(|known| known.patch != own.patch || known.severity < own.severity)
+            })
+    }
+
     /// Returns what this carry-over of another run holds that the review does not remember, and did not know when it began. What
     /// is of an older commit counts where its patch is still one of the reviewed change.
     fn held(&self, other: &CarryOver, known: &CarryOver, is_older: bool) -> HeldMeanwhile {
@@ -153,3 +181,7 @@ impl OtherRuns<'_> {
         Ok(own.zip(other).is_some_and(|(own, other)| other > own))
     }
 }
+
+#[cfg(test)]
+#[path = "meanwhile_tests.rs"]
+mod tests;

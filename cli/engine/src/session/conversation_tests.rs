@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use conclave_shared::{
     config::{ConfigDocument, Preset, ProviderSwitch},
+    effort::Effort,
     model::ModelId,
     telemetry::ReviewerOutcome,
 };
@@ -374,6 +375,32 @@ async fn a_running_session_leaves_a_provider_that_is_switched_off_at_once() {
     let assigned = around.assigned.lock().expect("free");
     let last: Vec<&str> = assigned.last().expect("one").iter().map(ModelId::as_str).collect();
     assert_eq!(last, ["b/three"], "the gateway hears of it");
+    assert_eq!(
+        *around.efforts.lock().expect("free"),
+        [Effort::Medium],
+        "the same as before"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_that_takes_over_thinks_as_the_changed_document_says() {
+    let stage = Stage::new(|_, number| if number == 1 { lives(5, 60) } else { says(7, "here") });
+    let (mut context, around, _stop) = context(&stage);
+    let sender = watch::Sender::new(None);
+    context.routes = following(&sender);
+    let swap = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let mut changed = ConfigDocument::clone(&without("a"));
+        let settings = changed.reviewers.entry("security".to_owned()).or_default();
+        settings.models = vec!["b/four".parse().expect("a model")];
+        settings.effort = Some(Effort::Max);
+        sender.send_replace(Some(Arc::new(changed)));
+    };
+    let task = task();
+    let (result, ()) = tokio::join!(run_session(&context, &task), swap);
+    assert_eq!(result.outcome, ReviewerOutcome::Ok);
+    assert_eq!(stage.models(), ["a/one", "b/four"]);
+    assert_eq!(*around.efforts.lock().expect("free"), [Effort::Medium, Effort::Max]);
 }
 
 #[tokio::test(start_paused = true)]

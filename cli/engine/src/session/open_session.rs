@@ -262,8 +262,12 @@ impl<'a> Session<'a> {
         let route = self.context.routes.current(&task.name, &task.route).ok()?;
         if route.models != self.route.models {
             self.context.ledger.assign(&self.id, &task.name, &route.models);
-            self.route = route;
         }
+        // The effort is that of whoever is asked next: another model reads the whole session anew anyway.
+        if route.effort != self.route.effort {
+            self.context.ledger.set_effort(&self.id, route.effort);
+        }
+        self.route = route;
         next_model(&self.route, &self.model, remedy).cloned()
     }
 

@@ -9,6 +9,7 @@ use std::{
 use async_trait::async_trait;
 use conclave_shared::{
     config::{Limits, ModelRoute},
+    effort::Effort,
     model::ModelId,
     telemetry::{EventBody, TokensByModel},
 };
@@ -260,6 +261,8 @@ pub(crate) struct Around {
     pub(crate) stray: Mutex<Vec<StrayCall>>,
     /// The routes that the gateway was told of.
     pub(crate) assigned: Mutex<Vec<Vec<ModelId>>>,
+    /// The efforts that it was told of.
+    pub(crate) efforts: Mutex<Vec<Effort>>,
 }
 
 impl UsageLedger for Around {
@@ -289,6 +292,10 @@ impl UsageLedger for Around {
 
     fn assign(&self, _session: &SessionId, _reviewer: &str, models: &[ModelId]) {
         locked(&self.assigned).push(models.to_vec());
+    }
+
+    fn set_effort(&self, _session: &SessionId, effort: Effort) {
+        locked(&self.efforts).push(effort);
     }
 }
 
@@ -329,7 +336,7 @@ pub(crate) fn route() -> ModelRoute {
             .map(|name| name.parse().expect("a model"))
             .collect(),
         skipped: Vec::new(),
-        effort: conclave_shared::effort::Effort::Medium,
+        effort: Effort::Medium,
     }
 }
 

@@ -112,6 +112,40 @@ pub(crate) async fn what_another_run_holds_is_not_forgotten_by_the_one_that_post
     assert_eq!(next.carry_over.unproven, other.carry_over.unproven);
 }
 
+/// Neither has read the other's note when it posts its own, and the older note stays.
+pub(crate) async fn of_two_first_notes_at_once_neither_is_lost<S: ForgeStage>() {
+    for head_start in 0..4 {
+        let stage = S::new().await;
+        let (finds, blind) = (stage.loaded().await, stage.loaded().await);
+        let with_critical = with_finding(&stage, Verdict::SignificantConcerns, Severity::Critical);
+        let clean = stage.review(Verdict::Approved);
+        stage.forget();
+        let approves = async {
+            while stage.requests() < head_start {
+                tokio::task::yield_now().await;
+            }
+            stage.publish(&blind, &clean, in_mode(GATE)).await
+        };
+        let (found, approved) = tokio::join!(stage.publish(&finds, &with_critical, in_mode(GATE)), approves);
+        found.unwrap();
+        approved.unwrap();
+        let shown = stage.shown();
+        assert!(!shown.bot_approves(), "{head_start}");
+        assert!(
+            shown.summary().contains("The query is built of text."),
+            "{head_start}: {}",
+            shown.summary()
+        );
+        let next = stage.publisher().load().await.unwrap();
+        assert!(
+            next.carry_over
+                .find(&with_critical.findings[0].finding.fingerprint)
+                .is_some(),
+            "{head_start}: the next run knows it"
+        );
+    }
+}
+
 pub(crate) async fn two_runs_that_approve_are_one_approval<S: ForgeStage>() {
     let stage = S::new().await;
     let slow = stage.loaded().await;

@@ -1,6 +1,9 @@
 //! Runs that come again, at once, or after one that broke off: one of everything.
 
-use conclave_engine::{ports::PublishSettings, review::Review};
+use conclave_engine::{
+    ports::{Forge, PublishSettings},
+    review::Review,
+};
 use conclave_shared::{finding::fingerprint, severity::Severity, verdict::Verdict};
 
 use super::stage::{Act, ForgeStage, Trouble, Who, at, on_lines};
@@ -242,6 +245,42 @@ pub(crate) async fn one_run_that_posts_twice_has_one_note<S: ForgeStage>() {
             .unwrap();
     }
     assert!(stage.shown().summary().contains("Minor issues"));
+}
+
+pub(crate) async fn what_a_run_cost_that_is_left_behind_by_a_newer_one_counts<S: ForgeStage>() {
+    for remembers in [true, false] {
+        let stage = S::new().await;
+        let older = stage.loaded().await;
+        let review = Review {
+            cost_usd: 0.5,
+            ..stage.review(Verdict::MinorIssues)
+        };
+        stage.push_again();
+        stage
+            .run(&stage.review(Verdict::Inconclusive), PublishSettings::default())
+            .await;
+        let before = stage.publisher().load().await.unwrap();
+        stage.forget();
+        let settings = PublishSettings {
+            remember_cost: remembers,
+            ..PublishSettings::default()
+        };
+        let outcome = stage.publish(&older, &review, settings).await.unwrap();
+        assert!(outcome.warnings[0].starts_with("nothing posted: "), "{outcome:?}");
+        assert!(!older.has_written(), "nothing of its review");
+        let acts = if remembers {
+            vec![(Act::EditNote, true)]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(stage.acts(), acts);
+        // The newer review stands as it was, and the next one knows what both have cost.
+        let next = stage.publisher().load().await.unwrap();
+        let added = next.spent_before_usd - before.spent_before_usd;
+        assert!((added - if remembers { 0.5 } else { 0.0 }).abs() < 1e-9, "{added}");
+        assert!(next.subject.previous_review == before.subject.previous_review);
+        assert!(stage.shown().summary().contains("Inconclusive"));
+    }
 }
 
 pub(crate) async fn two_runs_that_began_together_have_one_note<S: ForgeStage>() {

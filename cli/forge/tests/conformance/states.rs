@@ -309,22 +309,31 @@ pub(crate) async fn a_closed_merge_request_loses_the_approval<S: ForgeStage>() {
 }
 
 pub(crate) async fn another_target_during_the_review_is_not_approved_and_the_review_says_so<S: ForgeStage>() {
-    let stage = S::new().await;
-    let publisher = stage.loaded().await;
-    stage.advance("release", "released\n");
-    stage.retarget("release");
-    let review = stage.review(Verdict::Approved);
-    let outcome = stage.publish(&publisher, &review, in_mode(GATE)).await.unwrap();
-    assert!(!outcome.approved && !stage.shown().bot_approves(), "{outcome:?}");
-    // What the run reports says the same as the note.
-    let amended = outcome.amended.unwrap();
-    assert!(amended.needs_person(), "{:?}", amended.approval_holds);
-    let shown = stage.shown();
-    assert!(
-        shown.summary().contains("A person has to approve this"),
-        "{}",
-        shown.summary()
-    );
+    for (mode, verdict) in [
+        (GATE, Verdict::Approved),
+        (ReviewMode::Comment, Verdict::Approved),
+        (GATE, Verdict::MinorIssues),
+        (GATE, Verdict::SignificantConcerns),
+    ] {
+        let stage = S::new().await;
+        let publisher = stage.loaded().await;
+        stage.advance("release", "released\n");
+        stage.retarget("release");
+        let review = stage.review(verdict);
+        let outcome = stage.publish(&publisher, &review, in_mode(mode)).await.unwrap();
+        assert!(!outcome.approved && !stage.shown().bot_approves(), "{outcome:?}");
+        let changed = "The target branch was changed from main to release during the review";
+        assert!(
+            outcome.warnings.iter().any(|warning| warning.contains(changed)),
+            "{outcome:?}"
+        );
+        // What the run reports says the same as the note.
+        let amended = outcome.amended.unwrap();
+        assert!(amended.needs_person(), "{:?}", amended.approval_holds);
+        let shown = stage.shown();
+        assert!(shown.summary().contains(changed), "{verdict}: {}", shown.summary());
+        assert_eq!(shown.bot_requests(), verdict == Verdict::SignificantConcerns);
+    }
 }
 
 pub(crate) async fn a_request_that_failed_after_it_was_stored_counts<S: ForgeStage>() {

@@ -206,10 +206,11 @@ impl AdminClient {
         self.written(request.header(IF_MATCH, tag).json(document)).await
     }
 
-    /// Flips a provider's switch.
-    pub async fn switch(&self, provider: &str, switch: &ProviderSwitch) -> Result<u64, AdminError> {
+    /// Flips a provider's switch, if this revision is still the newest.
+    pub async fn switch(&self, provider: &str, switch: &ProviderSwitch, newest: u64) -> Result<u64, AdminError> {
         let path = format!("{}/{}", routes::PROVIDERS, segment(provider));
-        self.written(self.request(Method::PUT, &path, &[]).json(switch)).await
+        let request = self.request(Method::PUT, &path, &[]);
+        self.written(request.header(IF_MATCH, tag(newest)).json(switch)).await
     }
 
     /// Says who stands in for whom, in the document that has this tag.
@@ -219,12 +220,14 @@ impl AdminClient {
         tag: &str,
         reason: &str,
     ) -> Result<u64, AdminError> {
-        let mut request = self.request(Method::PUT, routes::FAILBACK, &[("reason", reason)]);
-        // A document that was written to KV by hand has a tag that this route does not know.
-        if !tag.contains('-') {
-            request = request.header(IF_MATCH, tag);
-        }
-        self.written(request.json(failback)).await
+        let request = self.request(Method::PUT, routes::FAILBACK, &[("reason", reason)]);
+        self.written(request.header(IF_MATCH, tag).json(failback)).await
+    }
+
+    /// The newest revision; 0 before the first write.
+    pub async fn newest(&self) -> Result<u64, AdminError> {
+        let history = self.history(1, None).await?;
+        Ok(history.first().map_or(0, |newest| newest.revision))
     }
 
     /// The last revisions, newest first.
@@ -248,7 +251,7 @@ impl AdminClient {
     pub async fn roll_back(&self, revision: u64, newest: u64, reason: &str) -> Result<u64, AdminError> {
         let path = format!("{}/{revision}", routes::ROLLBACK);
         let request = self.request(Method::POST, &path, &[("reason", reason)]);
-        self.written(request.header(IF_MATCH, format!("\"{newest}\""))).await
+        self.written(request.header(IF_MATCH, tag(newest))).await
     }
 
     fn request(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
@@ -313,6 +316,11 @@ impl AdminClient {
 
 fn host(url: &Url) -> String {
     url.host_str().unwrap_or("(no host)").to_owned()
+}
+
+/// The entity tag of a revision.
+fn tag(revision: u64) -> String {
+    format!("\"{revision}\"")
 }
 
 /// A name as one segment of a path, whatever is in it.

@@ -1,16 +1,16 @@
 //! The service in every state, over real HTTP.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Router,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect},
-    routing::{get, post},
+    routing::{get, post, put},
 };
 
 use super::{fetch::MAX_BYTES, *};
-use conclave_shared::routes;
+use conclave_shared::{config::ProviderSwitch, routes};
 
 async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Url {
     let router = Router::new().route(routes::CONFIG, get(move || async move { answer.clone() }));
@@ -391,10 +391,11 @@ async fn a_refused_job_is_told_why() {
 }
 
 #[tokio::test]
-async fn going_back_is_refused_if_another_change_came_after_what_was_compared() {
-    let newest = "\"7\"";
+async fn every_write_is_refused_if_another_change_came_after_what_was_compared() {
+    let current = ["\"7\"", "\"7-of-a-document-by-hand\""];
     let answer = move |headers: HeaderMap| async move {
-        let is_seen = headers.get("if-match").is_some_and(|seen| seen == newest);
+        let seen = headers.get("if-match").and_then(|seen| seen.to_str().ok());
+        let is_seen = seen.is_some_and(|seen| current.contains(&seen));
         let status = if is_seen {
             StatusCode::OK
         } else {
@@ -402,13 +403,34 @@ async fn going_back_is_refused_if_another_change_came_after_what_was_compared() 
         };
         (status, r#"{"revision":8}"#)
     };
-    let router = Router::new().route(&format!("{}/2", routes::ROLLBACK), post(answer));
+    let router = Router::new()
+        .route(&format!("{}/2", routes::ROLLBACK), post(answer))
+        .route(&format!("{}/openai", routes::PROVIDERS), put(answer))
+        .route(routes::FAILBACK, put(answer))
+        .route(routes::CONFIG_DOCUMENT, put(answer));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     tokio::spawn(async move { axum::serve(listener, router).await });
     let url = url.parse().expect("a URL");
     let admin = AdminClient::new(url, SecretString::from("t"), &ExtraCertificates::default()).expect("a client");
     assert_eq!(admin.roll_back(2, 7, "incident").await.ok(), Some(8));
-    let stale = admin.roll_back(2, 6, "incident").await;
-    assert!(matches!(stale, Err(AdminError::Stale)), "{stale:?}");
+    let switch = ProviderSwitch {
+        enabled: true,
+        reason: None,
+    };
+    assert_eq!(admin.switch("openai", &switch, 7).await.ok(), Some(8));
+    let (chains, document) = (BTreeMap::new(), empty_document());
+    for tag in current {
+        assert_eq!(admin.failback(&chains, tag, "incident").await.ok(), Some(8), "{tag}");
+        assert_eq!(admin.replace(&document, tag, "incident").await.ok(), Some(8), "{tag}");
+    }
+    for stale in [
+        admin.roll_back(2, 6, "incident").await,
+        admin.switch("openai", &switch, 6).await,
+        admin.failback(&chains, "\"6\"", "incident").await,
+        admin.failback(&chains, "\"7-of-another-one\"", "incident").await,
+        admin.replace(&document, "\"6\"", "incident").await,
+    ] {
+        assert!(matches!(stale, Err(AdminError::Stale)), "{stale:?}");
+    }
 }

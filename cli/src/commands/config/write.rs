@@ -5,7 +5,7 @@ use std::{
     io::IsTerminal,
 };
 
-use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
+use conclave_plugin_reviewer_config::{AdminError, StoredDocument, empty_document, without_revision};
 use conclave_shared::{
     config::{
         ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, read,
@@ -22,6 +22,11 @@ use crate::{
     args::{ApplyArguments, ChangeArguments, FailbackArguments, ProviderArguments, ProviderState, RollbackArguments},
     exit::{Exit, Failure},
 };
+
+/// Maximum number of times that a switch is looked at anew because of another change: in an incident several people write at once,
+/// and nobody should have to type it again.
+const SWITCH_ATTEMPTS: usize = 4;
+const STALE_SWITCH: &str = "note: the configuration was changed meanwhile; looking at it again";
 
 impl Session<'_> {
     pub(super) async fn apply(&self, arguments: &ApplyArguments) -> Result<Exit, Failure> {
@@ -70,11 +75,7 @@ impl Session<'_> {
         let reason = needed(&arguments.change)?;
         let admin = self.admin()?;
         // First: a change that comes after this is refused in the end, whichever of the answers below has it already.
-        let newest = admin
-            .history(1, None)
-            .await?
-            .first()
-            .map_or(0, |newest| newest.revision);
+        let newest = admin.newest().await?;
         let (stored, target) = tokio::try_join!(admin.document(), admin.revision(arguments.revision))?;
         let recorded = match newest {
             0 => BTreeMap::new(),
@@ -115,6 +116,16 @@ impl Session<'_> {
     }
 
     pub(super) async fn provider(&self, arguments: &ProviderArguments) -> Result<Exit, Failure> {
+        for _ in 1..SWITCH_ATTEMPTS {
+            match self.switch(arguments).await {
+                Err(Failure::Config(AdminError::Stale)) => self.output.note(STALE_SWITCH),
+                ended => return ended,
+            }
+        }
+        self.switch(arguments).await
+    }
+
+    async fn switch(&self, arguments: &ProviderArguments) -> Result<Exit, Failure> {
         let ProviderArguments { state, name, change } = arguments;
         let enabled = *state == ProviderState::On;
         // Switching on needs no excuse.
@@ -124,7 +135,9 @@ impl Session<'_> {
             Some(needed(change)?)
         };
         let admin = self.admin()?;
-        // First what only this token reads: one that is refused is named as what it is.
+        // First what only this token reads: one that is refused is named as what it is. And first the revision: the questions below
+        // are asked again if a colleague's change came after it.
+        let newest = admin.newest().await?;
         let stored = admin.document().await?;
         let in_force = self.effective("").await?.config;
         let mut used = used_providers(&in_force);
@@ -166,7 +179,7 @@ impl Session<'_> {
             enabled,
             reason: reason.map(str::to_owned),
         };
-        let revision = admin.switch(name, &switch).await?;
+        let revision = admin.switch(name, &switch, newest).await?;
         let text = match (is_used, enabled) {
             (true, true) => format!("{name} is on: sessions that start from now on use it"),
             (true, false) => format!("{name} is off: running reviews go round it within five seconds"),

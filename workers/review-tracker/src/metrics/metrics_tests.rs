@@ -8,7 +8,7 @@ use crate::{
 const NOW: i64 = 1_800_000_000_000;
 
 fn text(all: &Totals) -> String {
-    exposition(all, &OutboxStatus::default(), NOW).text(Format::OpenMetrics)
+    exposition(all, Some(&OutboxStatus::default()), NOW).text(Format::OpenMetrics)
 }
 
 fn count(kind: &str, [a, b, c]: [&str; 3], n: u64) -> Count {
@@ -25,7 +25,7 @@ fn assert_lines(text: &str, lines: &[&str]) {
 #[test]
 fn an_empty_tracker_still_says_what_it_measures() {
     let text = text(&Totals::default());
-    assert_eq!(text.matches("# TYPE ").count(), 27);
+    assert_eq!(text.matches("# TYPE ").count(), 28);
     assert_lines(
         &text,
         &[
@@ -115,15 +115,40 @@ fn waiting_events_are_shown_with_their_age() {
         dead: 2,
         ..OutboxStatus::default()
     };
-    let text = exposition(&Totals::default(), &waiting, NOW).text(Format::OpenMetrics);
+    let text = exposition(&Totals::default(), Some(&waiting), NOW).text(Format::OpenMetrics);
     assert_lines(
         &text,
         &[
+            "conclave_ingest_outbox_up 1",
             "conclave_ingest_lag_seconds 90.5",
             "conclave_ingest_waiting_events 40",
             "conclave_dead_letters 2",
         ],
     );
+}
+
+#[test]
+fn an_outbox_that_cannot_be_asked_is_said_to_be_down_and_not_to_be_empty() {
+    let all = Totals {
+        counts: vec![count("event", ["finding", "", ""], 9)],
+        ..Totals::default()
+    };
+    let text = exposition(&all, None, NOW).text(Format::OpenMetrics);
+    assert_lines(
+        &text,
+        &[
+            "conclave_ingest_outbox_up 0",
+            "conclave_events_total{kind=\"finding\"} 9",
+        ],
+    );
+    for unknown in [
+        "conclave_ingest_lag_seconds",
+        "conclave_ingest_waiting_events",
+        "conclave_dead_letters",
+    ] {
+        let sample = format!("{unknown} ");
+        assert!(!text.lines().any(|line| line.starts_with(&sample)), "{text}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use conclave_worker_common::{
     html::{Html, html},
     not_found, refusal, same_origin, see_other,
 };
-use worker::{Env, Request, Response, Router, console_error};
+use worker::{Env, Request, Response, Router};
 
 use super::{
     cells::{count_or_nothing, mark, named},
@@ -63,11 +63,7 @@ async fn page(request: &Request, env: &Env) -> Outcome<Response> {
     let asked = Asked::of(request, env).await?;
     let query = asked.filter.query(asked.now_ms);
     let page = store::health_page(env, &query).await?;
-    // Without the outbox the rest of the page is what an operator needs most.
-    let waiting = outbox::status(env)
-        .await
-        .inspect_err(|error| console_error!("the outbox cannot be read: {error}"))
-        .ok();
+    let waiting = outbox::status_if_reachable(env).await;
     let periods = Periods::of(&query);
     let lead = html! {
         (waiting_figures(waiting.as_ref(), asked.database, asked.now_ms))
