@@ -112,17 +112,22 @@ impl Publisher {
 /// Maximum number of times that the summary is written because of what other runs write at the same time.
 const MAX_WRITES: u32 = 4;
 
+/// The bot's request for changes.
+struct Request {
+    /// Whether one stood before, as far as that is known.
+    stood: bool,
+    /// Whether the review may take it back.
+    lifts: bool,
+    /// Whether one stands in the end, as the summary says.
+    stands: bool,
+}
+
 /// A review whose summary is posted.
 struct Written {
     /// The review as the summary says it.
     review: Review,
     wanted: ReviewState,
-    /// Whether a request for changes stood before, as far as that is known.
-    requested: bool,
-    /// Whether the review may take it back.
-    lifts: bool,
-    /// Whether one stands in the end, as the summary says.
-    expected: bool,
+    request: Request,
     approval: Approval,
     spent_micros: u64,
     is_news: bool,
@@ -154,9 +159,7 @@ impl Posting<'_> {
         let Written {
             mut review,
             wanted,
-            requested,
-            lifts,
-            expected,
+            request,
             approval,
             spent_micros,
             is_news,
@@ -168,8 +171,8 @@ impl Posting<'_> {
             current: &current,
             wanted,
             now: &self.now,
-            requested,
-            lifts,
+            requested: request.stood,
+            lifts: request.lifts,
             watched: self.watched(),
             state: self.state.as_ref(),
             is_news,
@@ -186,7 +189,7 @@ impl Posting<'_> {
                 warnings,
             },
         } = run.apply().await?;
-        if stands != expected || hold.is_some() || !meanwhile.is_empty() {
+        if stands != request.stands || hold.is_some() || !meanwhile.is_empty() {
             let approves = wanted == ReviewState::Approved && hold.is_none() && meanwhile.is_empty();
             review.approval_holds.extend(hold.clone());
             if let Some(hold) = hold {
@@ -259,17 +262,9 @@ impl Posting<'_> {
                     continue;
                 }
             }
-            let requested = change.is_requested(now, conversation);
-            let is_of_now = !now.is_newer_than(&review.head_sha) && self.watched().retargeted(now).is_none();
-            let lifts = review.lifts_blocks() && is_of_now;
-            // What will be so if all goes well; where it does not, the note is corrected in the end.
-            let expected = match wanted {
-                ReviewState::RequestedChanges => now.is_open(),
-                ReviewState::Approved => false,
-                ReviewState::None => requested && !lifts,
-            };
+            let request = self.request(&review, wanted, conversation);
             let spent_micros = spent_with(bot, conversation, &review);
-            let summary = self.summary(&review, spent_micros, expected, wanted == ReviewState::Approved);
+            let summary = self.summary(&review, spent_micros, request.stands, wanted == ReviewState::Approved);
             is_news |= summary.is_news(bot, conversation);
             let note = if is_last {
                 summary::post(api, bot, &summary, conversation).await?
@@ -294,15 +289,27 @@ impl Posting<'_> {
             return Ok(Written {
                 review,
                 wanted,
-                requested,
-                lifts,
-                expected,
+                request,
                 approval,
                 spent_micros,
                 is_news,
                 note,
             });
         }
+    }
+
+    /// The request for changes before this review and after it, if all goes well; where it does not, the note is corrected in the end.
+    fn request(&self, review: &Review, wanted: ReviewState, conversation: &Conversation) -> Request {
+        let now = &self.now;
+        let stood = self.change.is_requested(now, conversation);
+        let is_of_now = !now.is_newer_than(&review.head_sha) && self.watched().retargeted(now).is_none();
+        let lifts = review.lifts_blocks() && is_of_now;
+        let stands = match wanted {
+            ReviewState::RequestedChanges => now.is_open(),
+            ReviewState::Approved => false,
+            ReviewState::None => stood && !lifts,
+        };
+        Request { stood, lifts, stands }
     }
 
     /// The review with the places where its findings are shown, and with what the next one has to know of our threads.

@@ -85,10 +85,10 @@ impl<'d> MovedCode<'d> {
     pub fn search_names(&mut self, existing: &[ExistingFinding]) {
         let is_new =
             |file: &&FileDiff| matches!(file.kind, ChangeKind::Added | ChangeKind::Renamed | ChangeKind::Copied);
-        let named = self.diff.files.iter().filter(is_new).map(|file| &file.path);
+        let renamed = self.diff.files.iter().filter(is_new).map(|file| &file.path);
         // Of what is left out nobody knows whether its name is new.
         let left_out = self.diff.filtered.iter().map(|file| &file.path);
-        let names: Vec<(&String, Lines)> = named.chain(left_out).map(|path| (path, Lines::new(path))).collect();
+        let candidates: Vec<(&String, Lines)> = renamed.chain(left_out).map(|path| (path, Lines::new(path))).collect();
         for (at, best) in &mut self.sought {
             let finding = &existing[*at];
             let is_of_words = finding.record.is_prompt_injection() && !is_settled_by_person(finding);
@@ -96,8 +96,8 @@ impl<'d> MovedCode<'d> {
             let Some(anchor) = anchor.filter(|_| is_of_words && best.is_none()) else {
                 continue;
             };
-            let mut names = names.iter();
-            let found = names.find(|(_, name)| anchor.find_parts(name, 1, &|_| true).is_some());
+            let holds = |lines: &Lines| anchor.find_parts(lines, 1, &|_| true).is_some();
+            let found = candidates.iter().find(|(_, lines)| holds(lines));
             *best = found.map(|(path, _)| Found {
                 file: (*path).clone(),
                 line: 1,

@@ -2,7 +2,7 @@
 
 const CLOSING: [&str; 3] = [")", "]", "}"];
 
-/// The lines without what only tells that code goes on: the mark of a continuation at their ends, and the comma that formatters put
+/// The lines without what only shows that code goes on: the mark of a continuation at their ends, and the comma that formatters put
 /// before a closing bracket.
 pub(super) fn unbroken(lines: &[String]) -> Vec<String> {
     let mut unbroken: Vec<String> = Vec::with_capacity(lines.len());

@@ -120,13 +120,13 @@ pub(crate) async fn of_two_first_notes_at_once_neither_is_lost<S: ForgeStage>() 
         let with_critical = with_finding(&stage, Verdict::SignificantConcerns, Severity::Critical);
         let clean = stage.review(Verdict::Approved);
         stage.forget();
-        let approves = async {
+        let clean_run = async {
             while stage.requests() < head_start {
                 tokio::task::yield_now().await;
             }
             stage.publish(&blind, &clean, in_mode(GATE)).await
         };
-        let (found, approved) = tokio::join!(stage.publish(&finds, &with_critical, in_mode(GATE)), approves);
+        let (found, approved) = tokio::join!(stage.publish(&finds, &with_critical, in_mode(GATE)), clean_run);
         found.unwrap();
         approved.unwrap();
         let shown = stage.shown();

@@ -165,17 +165,14 @@ fn is_format(text: &str) -> bool {
 /// Keeps the blocks of findings that stand in what looks like thinking: it may be an answer between two mentions of a tag, and a
 /// model that drops what it told in whole is asked about it, as behind any other block. The mere format of an answer is not one.
 fn keep_told(thinking: &str, told: &mut String) {
-    let spans: Vec<(usize, usize)> = match strict::read(thinking, false) {
-        Some(reading) => {
-            let blocks = reading.blocks.iter().zip(reading.spans);
-            let holding = blocks.filter(|(findings, _)| !findings.iter().all(RawFinding::is_template));
-            holding.map(|(_, span)| span).collect()
-        }
-        None => {
-            let around = around_findings(thinking);
-            let told = around.filter(|(start, end)| !is_format(&thinking[*start..*end]));
-            told.into_iter().collect()
-        }
+    let spans: Vec<(usize, usize)> = if let Some(reading) = strict::read(thinking, false) {
+        let blocks = reading.blocks.iter().zip(reading.spans);
+        let holding = blocks.filter(|(findings, _)| !findings.iter().all(RawFinding::is_template));
+        holding.map(|(_, span)| span).collect()
+    } else {
+        let around = around_findings(thinking);
+        let told = around.filter(|(start, end)| !is_format(&thinking[*start..*end]));
+        told.into_iter().collect()
     };
     for (start, end) in spans {
         told.push_str(&thinking[start..end]);

@@ -11,7 +11,7 @@ use crate::findings::{code_lines, is_import, opens_holder};
 /// So many statements either side belong to code that is in no function.
 const NEIGHBORS: usize = 3;
 
-/// Words that begin a block which is no definition.
+/// Words that begin a block of statements, and define nothing.
 const CONTROL: &str = "if else elif elseif elsif unless for foreach while until loop do try except catch rescue finally ensure with using \
     switch select case default match begin when synchronized unsafe";
 
@@ -186,7 +186,7 @@ fn given_name(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// Whether the lines around the one with this text are the same in both versions of a file.
+    /// Returns whether the lines around the one with this text are the same in both versions of a file.
     fn is_same_around(path: &str, code: &str, before: &str, after: &str) -> bool {
         let around = |text: &str| {
             let at = text.lines().position(|line| line.contains(code)).expect("the code");
