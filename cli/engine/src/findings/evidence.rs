@@ -12,8 +12,8 @@ use conclave_shared::{
 
 use super::{
     RawFinding, doubts,
-    locate::{Place, locate, nearest},
-    scan::{Report, unescape},
+    locate::{Place, locate, locate_adorned, nearest},
+    scan::Report,
     written::{category_of, claims_injection, confidence, normalise_path, parse_line, path_of, resolved, shorten},
 };
 use crate::{
@@ -382,9 +382,14 @@ fn stands(
     if let Some((place, quote)) = place_of(raw) {
         return Some((raw.clone(), place, quote));
     }
-    let plain = raw.map(unescape);
-    let (place, quote) = place_of(&plain)?;
-    Some((plain, place, quote))
+    let plain = raw.map(|text| htmlize::unescape(text).into_owned());
+    if let Some((place, quote)) = place_of(&plain) {
+        return Some((plain, place, quote));
+    }
+    let written = raw.code("evidence").unwrap_or_default();
+    let (place, quote) = locate_adorned(content, written)?;
+    let is_escaped = plain.code("evidence") != Some(written);
+    Some((if is_escaped { plain } else { raw.clone() }, place, quote))
 }
 
 /// The rule that the finding cites. One that is for other files is invented like code that does not exist.
@@ -495,7 +500,7 @@ fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl So
         .and_then(|text| parse_line(text).ok())
         .unwrap_or(1);
     let content = source.read(&file, false)?;
-    let (place, quote) = locate(&content, code, near, |_| false)?;
+    let (place, quote) = locate(&content, code, near, |_| false).or_else(|| locate_adorned(&content, code))?;
     if file == path && place.lines().any(|line| first.lines().contains(&line)) {
         return None;
     }

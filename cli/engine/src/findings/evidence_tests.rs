@@ -109,6 +109,9 @@ fn a_quote_in_markdown_or_behind_its_place_stands_and_has_the_identity_of_the_ba
         "4 |     value = os.environ[key]",
         "src/config.py:4: value = os.environ[key]",
         "...\n    value = os.environ[key]\n…",
+        "    value = os.environ[key];",
+        "    value = os.environ[key]  # <- here",
+        "    value&nbsp;= os.environ&#91;key]",
     ] {
         let found = found(quote);
         assert_eq!(found.len(), 1, "{quote}");

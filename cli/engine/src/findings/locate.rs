@@ -1,7 +1,10 @@
 //! Finding quoted code in a file.
 
+mod adorned;
+
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
+pub(super) use self::adorned::locate_adorned;
 use super::fold::{folded, split_lines};
 
 /// A shorter part of a line is no quote: `}` stands everywhere.

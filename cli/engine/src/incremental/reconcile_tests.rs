@@ -544,6 +544,61 @@ fn what_the_author_says_about_a_fixed_finding_does_not_keep_it_away() {
 }
 
 #[test]
+fn a_breach_that_blocks_is_settled_by_code_or_by_another_member_and_never_by_its_authors_word() {
+    use conclave_shared::engineering_rule::OnBreach;
+    let breach = |on_breach| {
+        severe(move |finding| {
+            finding.record.severity = OnBreach::severity(on_breach);
+            finding.record.rule = Some(conclave_shared::finding::RuleCitation {
+                id: "SEC-001".to_owned(),
+                link: String::new(),
+                on_breach: Some(on_breach),
+            });
+            finding.anchor = AnchorState::Unchanged;
+        })
+    };
+    let refuted = |scene: Scene, word, status: Option<RefutationStatus>| {
+        let mut scene = scene.word(word);
+        scene.words.words[0].refutation = status.map(|status| Refutation {
+            file: "src/guard.py".into(),
+            line: 3,
+            end_line: None,
+            quote: "if not NAME.fullmatch(name):".into(),
+            status,
+            needed: true,
+            fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
+            surroundings: None,
+        });
+        scene.reconcile()
+    };
+    for on_breach in [OnBreach::Review, OnBreach::Block] {
+        for text in ["won't fix", "Acknowledged.", "It is checked in src/guard.py."] {
+            let by = |role| breach(on_breach).replied(role, text);
+            for word in [
+                EarlierStatus::FixedElsewhere,
+                EarlierStatus::Withdrawn,
+                EarlierStatus::Fixed,
+            ] {
+                for status in [None, Some(RefutationStatus::Invalid)] {
+                    let settled = refuted(by(AuthorRole::Author), word, status);
+                    assert_eq!(surviving(&settled).len(), 1, "{on_breach:?} {text} {word:?} {status:?}");
+                }
+            }
+            for status in [RefutationStatus::UnchangedCode, RefutationStatus::ThisChange] {
+                let settled = refuted(by(AuthorRole::Author), EarlierStatus::FixedElsewhere, Some(status));
+                assert_eq!(surviving(&settled), [], "{on_breach:?} {text}");
+                assert_eq!(
+                    settled.findings[0].refuted_by_this_change().is_some(),
+                    status == RefutationStatus::ThisChange
+                );
+            }
+        }
+        let member = breach(on_breach).replied(AuthorRole::Member, "won't fix");
+        assert_eq!(surviving(&member.reconcile()), []);
+    }
+}
+
+#[test]
 fn what_another_person_may_have_edited_decides_nothing() {
     let mut edited = scene().replied(AuthorRole::Member, "won't fix");
     edited.earlier[0].replies[0].edited = true;
