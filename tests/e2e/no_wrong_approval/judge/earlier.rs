@@ -15,6 +15,7 @@ on_both_runtimes! {
     code_that_is_gone_refutes_nothing_any_more
     a_critical_that_was_fixed_and_comes_back_is_open_again
     lines_between_the_quoted_ones_are_no_fix
+    an_open_critical_about_which_nothing_is_new_stands_without_a_judge
 }
 
 /// The judge submits this, whenever it is asked.
@@ -257,4 +258,28 @@ async fn lines_between_the_quoted_ones_are_no_fix() {
     let seen = scene.review().await;
     seen.critical_stands("a comment between the quoted lines");
     assert!(!scene.pipeline.thread_about(CRITICAL.category).resolved);
+}
+
+async fn an_open_critical_about_which_nothing_is_new_stands_without_a_judge() {
+    let scene = changed().await;
+    scene.finds(&[&CRITICAL]);
+    scene.decides(&json!([]));
+    scene.review().await;
+    let unfixed = json!({
+        "summary": "Nothing checks the name.", "decisions": [], "proposed_verdict": "significant_concerns",
+        "earlier": [{"id": "E1", "status": "not_fixed", "reason": "Nothing checks the name."}],
+    });
+    submits(&scene, unfixed);
+    let beside = format!("{BASE}{}", ADDED.replace(QUERY, &format!("    # checked above\n{QUERY}")));
+    for (case, file, text, judge) in [
+        ("another file", "src/other.py", "LIMIT = 5\n", "skipped"),
+        ("a line beside it", FILE, beside.as_str(), "ok"),
+        ("another file again", "src/other.py", "LIMIT = 6\n", "skipped"),
+    ] {
+        scene.push(file, text);
+        scene.finds(&[]);
+        let seen = scene.review().await;
+        stands_again(&seen, case);
+        assert_eq!(seen.review["coordinator"]["outcome"], judge, "{case}: {}", seen.note);
+    }
 }
