@@ -7,7 +7,7 @@ use crate::{
     ports::{StrayCall, WORKSPACE_TOOLS},
 };
 
-/// What a tool was given and takes not.
+/// Something meant for the review that a tool was given.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Given {
     /// A text that holds findings.
