@@ -284,7 +284,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
     }
 }
 
-/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks, and no
+/// Returns whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks, and no
 /// coordinator has decided about that.
 pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
     existing.iter().any(|finding| {

@@ -3,7 +3,7 @@ use conclave_shared::{engineering_rule::OnBreach, finding::RuleCitation, severit
 use super::*;
 use crate::{
     incremental::{
-        EarlierStatus, EarlierVerdict, EarlierVerdicts, heard_words,
+        heard_words,
         test_support::{FILE, TEXT, existing, said},
     },
     repo_config::AuthorSettles,
@@ -417,15 +417,14 @@ fn words_that_a_judge_has_read_are_no_reason_to_ask_one_again_until_there_are_ot
     };
     assert!(needs_judge(std::slice::from_ref(&finding)));
     let unread = std::slice::from_ref(&finding);
-    assert_eq!(heard_words(unread, None), []);
-    let silent = EarlierVerdicts::default();
-    let (fingerprint, mark) = heard_words(unread, Some(&silent)).pop().expect("a mark");
+    assert_eq!(heard_words(unread, false, |_| false), []);
+    let (fingerprint, mark) = heard_words(unread, true, |_| false).pop().expect("a mark");
     assert_eq!(fingerprint, finding.record.fingerprint);
     finding.heard = Some(mark.clone());
     assert!(!needs_judge(std::slice::from_ref(&finding)));
     let read = std::slice::from_ref(&finding);
     assert_eq!(
-        heard_words(read, None),
+        heard_words(read, false, |_| false),
         [(fingerprint, mark)],
         "it stays so without a judge"
     );
@@ -448,25 +447,18 @@ fn code_that_a_judge_has_found_unfixed_is_no_reason_to_ask_one_again_until_its_f
     let one = std::slice::from_ref::<ExistingFinding>;
     assert!(needs_judge(one(&finding)));
     assert_eq!(
-        heard_words(one(&finding), Some(&EarlierVerdicts::default())),
+        heard_words(one(&finding), true, |_| false),
         [],
-        "it said nothing of it"
+        "the judge said nothing of it"
     );
-    let unfixed = EarlierVerdicts {
-        words: vec![EarlierVerdict {
-            id: "E1".into(),
-            status: EarlierStatus::NotFixed,
-            reason: "Nothing checks it.".into(),
-            answer: None,
-            refuted_by: None,
-            refutation: None,
-        }],
-        ..EarlierVerdicts::default()
-    };
-    let (_, mark) = heard_words(one(&finding), Some(&unfixed)).pop().expect("a mark");
+    let (_, mark) = heard_words(one(&finding), true, |id| id == "E1").pop().expect("a mark");
     finding.heard = Some(mark);
     assert!(!needs_judge(one(&finding)));
-    assert_eq!(heard_words(one(&finding), None).len(), 1, "it stays so without a judge");
+    assert_eq!(
+        heard_words(one(&finding), false, |_| false).len(),
+        1,
+        "it stays so without a judge"
+    );
     let pushed = ExistingFinding {
         text: text("a\nc\n"),
         ..finding.clone()

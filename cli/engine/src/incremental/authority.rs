@@ -6,7 +6,7 @@
 use conclave_shared::{finding::Fingerprint, severity::Severity};
 use sha2::{Digest, Sha256};
 
-use super::{EarlierVerdicts, ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
+use super::{ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
 use crate::{
     repo_config::AuthorSettles,
     review::{AuthorRole, Before, ExistingFinding, FindingRecord, PatchId, Reply, ThreadState},
@@ -141,15 +141,16 @@ pub(super) fn is_heard(finding: &ExistingFinding) -> bool {
     finding.heard.is_some() && finding.heard == mark(finding)
 }
 
-/// The marks of what a judge has decided about: in this review, by these words, or before it where it is the same. Whether a finding is
-/// fixed is decided only by a word on it.
+/// The marks of what a judge has decided about: in this review, or before it where it is the same. Whether a finding is fixed is decided
+/// only by a word on it.
 pub(crate) fn heard_words(
     earlier: &[ExistingFinding],
-    by_this_review: Option<&EarlierVerdicts>,
+    by_this_review: bool,
+    has_word: impl Fn(&str) -> bool,
 ) -> Vec<(Fingerprint, String)> {
     let is_decided = |finding: &&ExistingFinding| {
-        let says = |words: &EarlierVerdicts| !may_be_fixed(finding) || words.on(&finding.id).is_some();
-        by_this_review.is_some_and(says) || is_heard(finding)
+        let is_said = || !may_be_fixed(finding) || has_word(&finding.id);
+        (by_this_review && is_said()) || is_heard(finding)
     };
     let heard = earlier.iter().filter(is_decided);
     heard

@@ -113,7 +113,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
         heard_words: heard_words(
             &subject.existing_findings,
-            Some(&judgement.verdicts).filter(|_| !degraded && has_read(&heard.coordinator)),
+            !degraded && has_read(&heard.coordinator),
+            |id| judgement.verdicts.on(id).is_some(),
         ),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));

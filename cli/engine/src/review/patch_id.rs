@@ -34,7 +34,7 @@ impl PatchId {
         Self(hex::encode(&Sha256::digest(all.concat())[..16]))
     }
 
-    /// It as it is written.
+    /// Returns it as it is written.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

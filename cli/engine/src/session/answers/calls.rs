@@ -1,4 +1,4 @@
-//! What a reviewer gives to tools although it is meant for the review.
+//! Findings and words for the review that a reviewer gives to a tool.
 
 use serde_json::Value;
 
