@@ -270,7 +270,10 @@ async fn an_open_critical_about_which_nothing_is_new_stands_without_a_judge() {
         "earlier": [{"id": "E1", "status": "not_fixed", "reason": "Nothing checks the name."}],
     });
     submits(&scene, unfixed);
-    let beside = format!("{BASE}{}", ADDED.replace(QUERY, &format!("    # checked above\n{QUERY}")));
+    let beside = format!(
+        "{BASE}{}",
+        ADDED.replace(QUERY, &format!("    # checked above\n{QUERY}"))
+    );
     for (case, file, text, judge) in [
         ("another file", "src/other.py", "LIMIT = 5\n", "skipped"),
         ("a line beside it", FILE, beside.as_str(), "ok"),
