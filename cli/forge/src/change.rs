@@ -211,6 +211,7 @@ async fn existing_findings(
             replies,
             anchor: AnchorState::Unknown,
             code: String::new(),
+            text: None,
             before: Before::Posted,
             stood: false,
             heard: None,

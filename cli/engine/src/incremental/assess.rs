@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::{
     Lines,
-    authority::{author_may_settle, is_heard, is_settled_by_person, is_settled_by_word, unanswered},
+    authority::{author_may_settle, is_heard, is_settled_by_person, is_settled_by_word, may_be_fixed, unanswered},
+    unproven::text_identity,
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
@@ -127,6 +128,9 @@ pub fn assess(
         place(finding, files, &lines);
     }
     give_up_places(&mut all, &left);
+    for finding in &mut all {
+        finding.text = texts.get(&finding.record.file).and_then(|text| text_identity(text));
+    }
     all
 }
 
@@ -268,6 +272,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         replies: Vec::new(),
         anchor: AnchorState::Unknown,
         code: String::new(),
+        text: None,
         before,
         stood: false,
         heard: None,
@@ -279,17 +284,16 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
     }
 }
 
-/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks and no
-/// coordinator has read that.
+/// Returns whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks, and no
+/// coordinator has decided about that.
 pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
     existing.iter().any(|finding| {
-        let may_be_fixed = finding.anchor.is_changed() && finding.before != Before::Fixed;
-        let says_more = || unanswered(finding).is_some() && !is_settled_by_word(finding) && !is_heard(finding);
-        is_live(finding) && (may_be_fixed || says_more())
+        let says_more = || unanswered(finding).is_some() && !is_settled_by_word(finding);
+        is_live(finding) && (may_be_fixed(finding) || says_more()) && !is_heard(finding)
     })
 }
 
-/// Returns whether an earlier finding is still open: a review beside it is not judged without the coordinator.
+/// Returns whether an earlier finding is still open.
 pub fn has_open(existing: &[ExistingFinding]) -> bool {
     let is_over =
         |finding: &ExistingFinding| matches!(finding.before, Before::Fixed | Before::Resolved | Before::Declined);

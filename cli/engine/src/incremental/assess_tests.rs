@@ -417,14 +417,14 @@ fn words_that_a_judge_has_read_are_no_reason_to_ask_one_again_until_there_are_ot
     };
     assert!(needs_judge(std::slice::from_ref(&finding)));
     let unread = std::slice::from_ref(&finding);
-    assert_eq!(heard_words(unread, false), []);
-    let (fingerprint, mark) = heard_words(unread, true).pop().expect("a mark");
+    assert_eq!(heard_words(unread, false, |_| false), []);
+    let (fingerprint, mark) = heard_words(unread, true, |_| false).pop().expect("a mark");
     assert_eq!(fingerprint, finding.record.fingerprint);
     finding.heard = Some(mark.clone());
     assert!(!needs_judge(std::slice::from_ref(&finding)));
     let read = std::slice::from_ref(&finding);
     assert_eq!(
-        heard_words(read, false),
+        heard_words(read, false, |_| false),
         [(fingerprint, mark)],
         "it stays so without a judge"
     );
@@ -434,5 +434,36 @@ fn words_that_a_judge_has_read_are_no_reason_to_ask_one_again_until_there_are_ot
     finding.replies.push(said(AuthorRole::Outsider, "Me too."));
     assert!(!needs_judge(std::slice::from_ref(&finding)));
     finding.replies.push(said(AuthorRole::Member, "Or now?"));
+    assert!(needs_judge(&[finding]));
+}
+
+#[test]
+fn code_that_a_judge_has_found_unfixed_is_no_reason_to_ask_one_again_until_its_file_is_another() {
+    let text = |text: &str| crate::incremental::text_identity(text);
+    let mut finding = ExistingFinding {
+        text: text("a\nb\n"),
+        ..existing("E1", "e")
+    };
+    let one = std::slice::from_ref::<ExistingFinding>;
+    assert!(needs_judge(one(&finding)));
+    assert_eq!(
+        heard_words(one(&finding), true, |_| false),
+        [],
+        "the judge said nothing of it"
+    );
+    let (_, mark) = heard_words(one(&finding), true, |id| id == "E1").pop().expect("a mark");
+    finding.heard = Some(mark);
+    assert!(!needs_judge(one(&finding)));
+    assert_eq!(
+        heard_words(one(&finding), false, |_| false).len(),
+        1,
+        "it stays so without a judge"
+    );
+    let pushed = ExistingFinding {
+        text: text("a\nc\n"),
+        ..finding.clone()
+    };
+    assert!(needs_judge(&[pushed]));
+    finding.replies = vec![said(AuthorRole::Member, "And now?")];
     assert!(needs_judge(&[finding]));
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
 use crate::{
     repo_config::AuthorSettles,
-    review::{AuthorRole, ExistingFinding, FindingRecord, Reply, ThreadState},
+    review::{AuthorRole, Before, ExistingFinding, FindingRecord, PatchId, Reply, ThreadState},
     untrusted::Untrusted,
 };
 
@@ -117,26 +117,44 @@ pub(super) fn argument(finding: &ExistingFinding) -> Option<Argument> {
     argument_in(finding, to_this_severity(finding))
 }
 
-/// A mark of all that members have said about a finding; none where they have said nothing.
-fn mark_of_words(finding: &ExistingFinding) -> Option<String> {
+/// Returns whether the code of a finding has changed so that it may be fixed, and no judge has found that it is.
+pub(super) fn may_be_fixed(finding: &ExistingFinding) -> bool {
+    finding.anchor.is_changed() && finding.before != Before::Fixed
+}
+
+/// A mark of all that a judge has to decide about a finding: what members have said, and its file, where it may be fixed; none where
+/// there is neither.
+fn mark(finding: &ExistingFinding) -> Option<String> {
     let said = finding.replies.iter().filter(|reply| reply.role.is_member());
-    let said: Vec<String> = said
+    let mut said: Vec<String> = said
         .flat_map(|reply| [reply.author.sanitized(), reply.body.sanitized()])
         .collect();
+    if may_be_fixed(finding) {
+        said.push(finding.text.as_ref().map_or("", PatchId::as_str).to_owned());
+    }
     let hash = Sha256::digest(said.join("\0"));
     (!said.is_empty()).then(|| hex::encode(&hash[..8]))
 }
 
-/// Returns whether a judge has read all that members have said about the finding.
+/// Returns whether a judge has decided about all that there is to decide about the finding.
 pub(super) fn is_heard(finding: &ExistingFinding) -> bool {
-    finding.heard.is_some() && finding.heard == mark_of_words(finding)
+    finding.heard.is_some() && finding.heard == mark(finding)
 }
 
-/// The marks of members' words that a judge has read: in this review, or before it where they are the same.
-pub(crate) fn heard_words(earlier: &[ExistingFinding], by_this_review: bool) -> Vec<(Fingerprint, String)> {
-    let heard = earlier.iter().filter(|finding| by_this_review || is_heard(finding));
+/// The marks of what a judge has decided about: in this review, or before it where it is the same. Whether a finding is fixed is decided
+/// only by a word on it.
+pub(crate) fn heard_words(
+    earlier: &[ExistingFinding],
+    by_this_review: bool,
+    has_word: impl Fn(&str) -> bool,
+) -> Vec<(Fingerprint, String)> {
+    let is_decided = |finding: &&ExistingFinding| {
+        let is_said = || !may_be_fixed(finding) || has_word(&finding.id);
+        (by_this_review && is_said()) || is_heard(finding)
+    };
+    let heard = earlier.iter().filter(is_decided);
     heard
-        .filter_map(|finding| Some((finding.record.fingerprint.clone(), mark_of_words(finding)?)))
+        .filter_map(|finding| Some((finding.record.fingerprint.clone(), mark(finding)?)))
         .collect()
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         replies: Vec::new(),
         anchor: AnchorState::Changed,
         code: String::new(),
+        text: None,
         before: Before::Posted,
         stood: true,
         heard: None,

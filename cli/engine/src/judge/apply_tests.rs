@@ -265,6 +265,8 @@ fn two_criticals_on_the_same_lines_are_one_if_the_judge_says_so_whatever_they_ar
         let mut other = finding("F2", Severity::Critical, "missing-value", "b.py", 9);
         other.reviewer = ReviewerName::new("correctness").expect("a name");
         other.found_by = vec![other.reviewer.clone()];
+        "Nobody may have that name.".clone_into(&mut other.claim);
+        "A form without one ends in an error page.".clone_into(&mut other.scenario);
         change(&mut other);
         let both = vec![finding("F1", into, "sql-injection", "b.py", 9), other];
         let merge = json!([{"id": "F2", "action": "merge", "merge_into": "F1", "reason_code": DUPLICATE}]);

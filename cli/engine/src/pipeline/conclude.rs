@@ -111,7 +111,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         identities: prior.identities,
         objects: prior.objects,
         heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
-        heard_words: heard_words(&subject.existing_findings, !degraded && has_read(&heard.coordinator)),
+        heard_words: heard_words(
+            &subject.existing_findings,
+            !degraded && has_read(&heard.coordinator),
+            |id| judgement.verdicts.on(id).is_some(),
+        ),
     });
     let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
     Review {

@@ -86,8 +86,9 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     let (panel, recalled) = complete(run_panel(&context, members, &input).await);
     let (coordinator, judged_by) = if !asks_models {
         without_judge(JudgedBy::Nobody, "no file was left for a model to read")
-    } else if !job.files.is_empty() && is_clean(&panel) && !has_open(earlier) && !job.prior.aside_open {
-        let reason = "there was nothing to judge: no finding, no question, and nothing open from before";
+    } else if !job.files.is_empty() && is_clean(&panel) && !needs_judge(earlier) && !job.prior.aside_open {
+        let reason =
+            "there was nothing to judge: no finding, no question, and nothing new about what is open from before";
         without_judge(JudgedBy::NotNeeded, reason)
     } else {
         ports.mailbox.hand_over(&panel.reports, panel.findings.clone());
@@ -180,6 +181,8 @@ fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: Judge
             };
             return by_rules(summary, None);
         }
+        // What stands from before is said below.
+        (JudgedBy::NotNeeded, _) if has_open(&job.subject.existing_findings) => return by_rules(String::new(), None),
         (JudgedBy::NotNeeded, _) => {
             let names = panel.reports.iter().map(|report| report.name.display_name());
             let names = names.collect::<Vec<_>>().join(", ");

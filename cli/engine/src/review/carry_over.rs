@@ -68,7 +68,8 @@ pub struct Remembered {
     /// The whole of it: no thread may show it, or somebody may delete the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<FindingRecord>,
-    /// A mark of what members had said in its thread when a judge read that: it is not a reason to ask one again.
+    /// A mark of what members had said in its thread, and of its file where that may fix it, when a judge decided about that: it is not a
+    /// reason to ask one again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<String>,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AnchorState, FindingRecord};
+use super::{AnchorState, FindingRecord, PatchId};
 use crate::{language::Language, untrusted::Untrusted};
 
 /// A finding of an earlier review of ours, as a thread on the forge or as a part of our summary.
@@ -27,11 +27,14 @@ pub struct ExistingFinding {
     pub anchor: AnchorState,
     /// The code that it stands on, as it is at head; empty if it is gone.
     pub code: String,
+    /// The identity of its file's text at head; none where there is no such text. Set when the findings are assessed.
+    pub text: Option<PatchId>,
     /// What the last review made of it.
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
-    /// The mark of its members' words that a judge has read. Set when the findings are assessed.
+    /// The mark of what a judge has decided about it: of its members' words, and of its file where that may fix it. Set when the findings
+    /// are assessed.
     pub heard: Option<String>,
     /// The state of the code by which a judge refuted it. Set when the findings are assessed.
     pub refuting: RefutingCode,

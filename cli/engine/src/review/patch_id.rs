@@ -34,6 +34,11 @@ impl PatchId {
         Self(hex::encode(&Sha256::digest(all.concat())[..16]))
     }
 
+    /// Returns it as it is written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The identity of a text that is not a patch, as a title.
     pub(crate) fn of_text(text: &str) -> Self {
         Self(hex::encode(&Sha256::digest(text)[..16]))

@@ -36,7 +36,7 @@ impl UnprovenFinding {
         known.unwrap_or_else(|| "severity unknown, treated as critical".to_owned())
     }
 
-    /// What these findings are, in a few words; nothing if there are none.
+    /// A few words for all of these findings; nothing without any.
     pub fn describe_all(findings: &[Self]) -> Option<String> {
         let is_critical = |finding: &Self| finding.known_severity() == Some(Severity::Critical);
         match findings {

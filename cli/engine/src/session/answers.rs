@@ -36,7 +36,7 @@ use crate::{
 /// Fault of an answer after a message, or thinking, that asserts a problem which is in no finding; its words follow.
 const TOLD_BEFORE: &str = "what you wrote before, beside a tool call or in your thinking, describes a problem that no finding reports; \
     which is it? Report it as a <finding>, or, if it was none, answer <findings></findings> alone: ";
-/// Maximum number of sentences beside tool calls that are compared with the findings. What is told beyond them is asked about.
+/// Maximum number of sentences beside tool calls that are compared with the findings. The reviewer is asked about any beyond them.
 const MAX_COMPARED: usize = 200;
 
 #[derive(Default)]
@@ -84,7 +84,7 @@ pub(super) struct Answers<'a> {
     asserted: Vec<String>,
     /// The same of the thinking in front of the last answer.
     thought: Vec<String>,
-    /// Whether it was asked about a problem that it had only told. What it thinks before it answers that is no news.
+    /// True if it was asked about a problem that no finding reports: it thinks about that once more before it answers.
     is_asked_of_words: bool,
 }
 

@@ -19,6 +19,7 @@ on_both_runtimes! {
     a_critical_that_was_fixed_and_comes_back_is_open_again
     lines_between_the_quoted_ones_are_no_fix
     words_that_steer_are_gone_only_where_nothing_says_them
+    an_open_critical_about_which_nothing_is_new_stands_without_a_judge
 }
 
 /// The judge submits this, whenever it is asked.
@@ -299,5 +300,32 @@ async fn words_that_steer_are_gone_only_where_nothing_says_them() {
         let seen = scene.review().await;
         assert_eq!(seen.holds(), ["prompt_injection"], "{text}");
         assert!(!seen.approved && seen.note.contains(file), "{text}: {}", seen.note);
+    }
+}
+
+async fn an_open_critical_about_which_nothing_is_new_stands_without_a_judge() {
+    let scene = changed().await;
+    scene.finds(&[&CRITICAL]);
+    scene.decides(&json!([]));
+    scene.review().await;
+    let unfixed = json!({
+        "summary": "Nothing checks the name.", "decisions": [], "proposed_verdict": "significant_concerns",
+        "earlier": [{"id": "E1", "status": "not_fixed", "reason": "Nothing checks the name."}],
+    });
+    submits(&scene, unfixed);
+    let beside = format!(
+        "{BASE}{}",
+        ADDED.replace(QUERY, &format!("    # checked above\n{QUERY}"))
+    );
+    for (case, file, text, judge) in [
+        ("another file", "src/other.py", "LIMIT = 5\n", "skipped"),
+        ("a line beside it", FILE, beside.as_str(), "ok"),
+        ("another file again", "src/other.py", "LIMIT = 6\n", "skipped"),
+    ] {
+        scene.push(file, text);
+        scene.finds(&[]);
+        let seen = scene.review().await;
+        stands_again(&seen, case);
+        assert_eq!(seen.review["coordinator"]["outcome"], judge, "{case}: {}", seen.note);
     }
 }

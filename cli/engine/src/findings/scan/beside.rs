@@ -69,8 +69,8 @@ pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
     found.map(|sentence| sentence.trim().to_owned()).collect()
 }
 
-/// What the thinking in front of an answer says is wrong: what the findings claim that it drafts, in tags or JSON, and the sentences
-/// that assert a problem. What it asks, suspects or denies is none, and neither is the format of an answer.
+/// The problems that the thinking in front of an answer asserts: the claims of findings that it drafts, in tags or JSON, and sentences.
+/// A question, a suspicion or a denial asserts nothing, and neither does the format of an answer.
 pub fn thought(answer: &str, paths: &[&str]) -> Vec<String> {
     let thinking = visible::visible(answer).thinking;
     let (mut drafts, words) = drafts(&thinking);

@@ -1,4 +1,4 @@
-//! What a reviewer gives to tools although it is meant for the review.
+//! Findings and words for the review that a reviewer gives to a tool.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     ports::{StrayCall, WORKSPACE_TOOLS},
 };
 
-/// What a tool was given and takes not.
+/// Something meant for the review that a tool was given.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Given {
     /// A text that holds findings.
