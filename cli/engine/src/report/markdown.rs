@@ -124,6 +124,7 @@ pub fn headline(review: &Review) -> String {
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
         Verdict::SignificantConcerns => "Significant concerns",
+        Verdict::Inconclusive if review.is_of_nothing() => "Nothing to review",
         Verdict::Inconclusive if review.coverage.gaps.is_empty() && !review.coverage.unproven.is_empty() => {
             "Inconclusive: a critical finding without proof"
         }
