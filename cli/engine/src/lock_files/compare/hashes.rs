@@ -89,7 +89,7 @@ enum Difference {
     OtherKind,
     /// All that were there before are, and those of more files.
     MoreFiles,
-    /// All of them were there before, and those of more files.
+    /// All of them were there before, and some of those are gone.
     FewerFiles,
 }
 
