@@ -185,7 +185,7 @@ impl Output {
         }
     }
 
-    /// Tells on standard output that there is nothing to review, in this text or as the report of nothing. A person reads it on
+    /// Prints on standard output that there is nothing to review, in this text or as the report of nothing. A person reads it on
     /// standard error.
     pub(crate) fn print_nothing(&self, result: &Review, format: ReviewFormat, text: &str) {
         match format {

@@ -238,7 +238,7 @@ async fn every_provider_switched_off() {
     assert!(provider.requests().is_empty());
 }
 
-/// What reads a report gets a whole one, which holds nothing and gives the reason.
+/// A program that reads a report gets a whole one, which holds nothing and gives the reason.
 async fn nothing_to_review_is_told_to_programs_too(repository: &Repository) {
     let reports = tempfile::tempdir().unwrap();
     let directory = reports.path().join("reports");

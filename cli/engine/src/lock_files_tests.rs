@@ -1,4 +1,4 @@
-//! The rules, each in the formats that it tells something of.
+//! The rules, each in the formats that it is for.
 
 use super::*;
 

@@ -106,7 +106,7 @@ pub(crate) async fn review(
         report.flush(&context.output).await;
     }
     match result {
-        // A range that adds nothing is no failure.
+        // A range that adds nothing does not fail.
         Err(Failure::Local(LocalError::Empty(reason))) => {
             let subject = ReviewSubject {
                 forge: "local",

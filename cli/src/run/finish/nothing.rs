@@ -15,7 +15,7 @@ use crate::{
     run::{directory::prepare_reports, prepare::Prepared, reports},
 };
 
-/// The text that nothing is left to review: what was taken out, why that is no reason to approve, and who has to look.
+/// The text that nothing is left to review: what was taken out, why the bot does not approve that, and who has to look.
 pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], people: &[ManualReview]) -> String {
     let mut text = nothing_to_review(reason(diff));
     for file in &diff.filtered {

@@ -81,7 +81,7 @@ pub(super) fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     )]
 }
 
-/// How the hashes of a package differ from those before, under the same version.
+/// A difference between the hashes of a package and those before, under the same version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Difference {
     Other,
