@@ -178,13 +178,32 @@ impl Output {
         let page = |page: Page| review(&in_lines_of_ours(result), shown.excerpts, shown.directory, &page);
         match shown.format {
             ReviewFormat::Human => self.print_for_person(&page(Page::terminal(shown.links))),
+            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::plain(100))))),
+            ReviewFormat::Json | ReviewFormat::Markdown | ReviewFormat::Sarif => {
+                self.print_document(result, shown.format);
+            }
+        }
+    }
+
+    /// Prints on standard output that there is nothing to review, in this text or as the report of nothing. A person reads it on
+    /// standard error.
+    pub(crate) fn print_nothing(&self, result: &Review, format: ReviewFormat, text: &str) {
+        match format {
+            ReviewFormat::Human => {}
+            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(text))),
+            ReviewFormat::Json | ReviewFormat::Markdown | ReviewFormat::Sarif => self.print_document(result, format),
+        }
+    }
+
+    /// Prints a review in a format that is a document.
+    fn print_document(&self, result: &Review, format: ReviewFormat) {
+        match format {
             ReviewFormat::Json => self.print_json(result),
-            ReviewFormat::Markdown => {
+            ReviewFormat::Sarif => self.print_json(&render_sarif(result)),
+            ReviewFormat::Human | ReviewFormat::Markdown | ReviewFormat::Prompt => {
                 let text = self.redactor.redact(&render_markdown(result));
                 print_clean(&door::clean(text.trim_end(), Keep::Joiners));
             }
-            ReviewFormat::Sarif => self.print_json(&render_sarif(result)),
-            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::plain(100))))),
         }
     }
 

@@ -209,7 +209,7 @@ impl Run<'_> {
                 Some(RuntimeChoice::Native) => Wanted::Not,
                 _ => Wanted::Within(seconds(prepared.config.limits.start_seconds)),
             });
-            worth_a_review(prepared, self.context)
+            worth_a_review(prepared, &self.report.id().to_string(), arguments, self.context)
         };
         let answering = async {
             let place = Place {

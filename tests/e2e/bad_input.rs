@@ -1,5 +1,7 @@
 //! What can be wrong at the start: each a message with the next step, an exit code, and nothing left behind.
 
+use serde_json::{Value, json};
+
 use crate::support::{Conclave, Repository, provider};
 
 /// Runs `conclave local` and returns what it said on standard error.
@@ -45,6 +47,7 @@ async fn wrong_places_and_ranges() {
         text.contains("Nothing to review: main adds nothing to feature."),
         "{text}"
     );
+    nothing_to_review_is_told_to_programs_too(&repository).await;
 
     let unborn = tempfile::tempdir().unwrap();
     std::process::Command::new("git")
@@ -233,4 +236,49 @@ async fn every_provider_switched_off() {
     assert!(text.contains("no model is left for `generalist`"), "{text}");
     assert!(text.contains("anthropic is switched off: incident 7"), "{text}");
     assert!(provider.requests().is_empty());
+}
+
+/// A program that reads a report gets a whole one, which holds nothing and gives the reason.
+async fn nothing_to_review_is_told_to_programs_too(repository: &Repository) {
+    let reports = tempfile::tempdir().unwrap();
+    let directory = reports.path().join("reports");
+    let printed = async |format: &str| {
+        let arguments = [
+            "feature..main",
+            "--format",
+            format,
+            "--reports",
+            directory.to_str().unwrap(),
+        ];
+        let outcome = local(repository, &arguments).run().await.expect_code(0);
+        assert!(outcome.stderr.contains("Nothing to review"), "{}", outcome.stderr);
+        assert!(!outcome.directory().exists(), "no run has begun");
+        outcome.stdout
+    };
+    let kept = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+
+    let review = json(&printed("json").await);
+    assert_eq!(review, json(&kept("review.json")));
+    assert_eq!(
+        (&review["verdict"], &review["findings"]),
+        (&json!("inconclusive"), &json!([]))
+    );
+    assert_eq!(
+        review["verdict_reason"],
+        "nothing to review: main adds nothing to feature"
+    );
+    assert_eq!(review["approval_holds"][0]["cause"], "nothing_reviewed");
+
+    let sarif = json(&printed("sarif").await);
+    assert_eq!(sarif["runs"][0]["results"], json!([]));
+    let told = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
+    assert_eq!(told, "There was nothing to review: main adds nothing to feature.");
+    assert_eq!(json(&kept("code-quality.json")), json!([]));
+    assert!(kept("junit.xml").contains("skipped=\"1\""), "{}", kept("junit.xml"));
+    for format in ["markdown", "prompt"] {
+        let text = printed(format).await;
+        assert!(text.contains("Nothing to review"), "{text}");
+    }
+    assert_eq!(printed("human").await, "");
 }

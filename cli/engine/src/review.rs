@@ -13,6 +13,7 @@ mod given_patch;
 mod judged_finding;
 mod meanwhile;
 mod mode;
+mod nothing;
 mod patch_id;
 mod plan;
 mod refutation;

@@ -1,6 +1,7 @@
 //! `conclave local` and `conclave plan`: review what is on this machine and print it, or show what that review would be.
 
 use camino::Utf8Path;
+use conclave_engine::review::{Review, ReviewSubject};
 use conclave_git::Repository;
 use conclave_plugin_local::{LocalError, Range, RangeError};
 use conclave_shared::telemetry::RunStage;
@@ -12,6 +13,7 @@ use crate::{
     exit::{Exit, Failure},
     run::{
         self, directory,
+        finish::nothing::{self, nothing_to_review},
         plan::PlanRequest,
         prepare::change::{Origin, Source},
         report::{RunReport, RunSubject},
@@ -66,8 +68,14 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
         format: arguments.format,
         explain: arguments.explain,
     };
-    let planned = Box::pin(run::plan::plan(source, &request, &scratch, context)).await;
-    or_nothing(planned, context)
+    match Box::pin(run::plan::plan(source, &request, &scratch, context)).await {
+        // A range that adds nothing is no failure.
+        Err(Failure::Local(LocalError::Empty(reason))) => {
+            context.output.note(&nothing_to_review(&reason));
+            Ok(Exit::Reviewed)
+        }
+        planned => planned,
+    }
 }
 
 /// Reviews a local range, and reports the run from its start to its end.
@@ -83,7 +91,7 @@ pub(crate) async fn review(
         Err(_) => directory_name(directory),
     };
     let subject = RunSubject {
-        project,
+        project: project.clone(),
         forge: "local",
         merge_request: None,
     };
@@ -97,7 +105,19 @@ pub(crate) async fn review(
     if !context.signals.has_insisted() {
         report.flush(&context.output).await;
     }
-    or_nothing(result, context)
+    match result {
+        // A range that adds nothing does not fail.
+        Err(Failure::Local(LocalError::Empty(reason))) => {
+            let subject = ReviewSubject {
+                forge: "local",
+                project,
+                ..ReviewSubject::default()
+            };
+            let nothing = Review::of_nothing(report.id().to_string(), &subject, &reason);
+            nothing::show(&nothing, &nothing_to_review(&reason), arguments, context).map(|()| Exit::Reviewed)
+        }
+        result => result,
+    }
 }
 
 /// The name of the directory that was to be reviewed, where it is not known to be a repository.
@@ -136,15 +156,4 @@ pub(crate) async fn source(
         // A local review has no installation, but the person may have its secret.
         secret: context.env.secret(names::SECRET),
     })
-}
-
-/// A range that adds nothing is no failure.
-fn or_nothing(result: Result<Exit, Failure>, context: &Context) -> Result<Exit, Failure> {
-    match result {
-        Err(Failure::Local(LocalError::Empty(reason))) => {
-            context.output.note(&format!("Nothing to review: {reason}."));
-            Ok(Exit::Reviewed)
-        }
-        result => result,
-    }
 }

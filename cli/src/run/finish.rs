@@ -1,5 +1,6 @@
 //! The end of a run: the records, what is printed, and what is posted.
 
+pub(crate) mod nothing;
 pub(crate) mod outcome;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use self::tokenizer::Tokenizer;
 use super::{
-    finish::outcome::nothing_left,
+    finish::nothing::nothing_left,
     prepare::{ChosenBy, Prepared, change::Source, components::Components, prepare},
     scratch::Scratch,
     start::{
@@ -201,12 +201,8 @@ pub(crate) async fn plan(
         return Err(Failure::RepoConfig(repo.all_problems()));
     }
     if prepared.diff.files.is_empty() {
-        nothing_left(
-            &prepared.diff,
-            &prepared.approval_holds,
-            &prepared.plan.rules.manual_reviews,
-            output,
-        );
+        let people = &prepared.plan.rules.manual_reviews;
+        output.note(&nothing_left(&prepared.diff, &prepared.approval_holds, people));
         // Data stays data, also of a change that has no file to review.
         if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
             return Ok(Exit::Reviewed);

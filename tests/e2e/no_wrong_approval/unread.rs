@@ -396,7 +396,14 @@ async fn a_change_that_is_all_noise_says_what_nobody_read() {
     repository.commit("Vendor");
     let project = pipeline.merge_request.project;
     pipeline.gitlab.push(project, repository.path(), "feature");
-    let outcome = job().run().await.expect_code(0);
+    let reports = tempfile::tempdir().unwrap();
+    let asked_for = ["--reports", reports.path().to_str().unwrap()];
+    let outcome = pipeline.job(&repository, &asked_for).anthropic(&provider).run();
+    let outcome = outcome.await.expect_code(0);
+    let report = std::fs::read_to_string(reports.path().join("review.json")).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["verdict"], "inconclusive", "nobody reviewed anything");
+    assert_eq!(held(&report, "read_by_nobody"), NOISE);
     assert!(!pipeline.approved(), "the earlier approval was of other code");
     assert_eq!(provider.requests().len(), asked, "no model was asked");
     for part in ["Nothing to review", "Read by nobody", "vendor/x/evil.php"] {

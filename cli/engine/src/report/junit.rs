@@ -39,9 +39,12 @@ pub fn render_junit(review: &Review) -> String {
     report.to_string().unwrap_or_default()
 }
 
-/// The verdict as a test: it fails if the review objects, and is an error if the review is not whole.
+/// The verdict as a test: it fails if the review objects, is an error if the review is not whole, and skipped if there was nothing
+/// to review.
 fn verdict(review: &Review) -> TestSuite {
-    let mut status = if !review.is_complete() {
+    let mut status = if review.is_of_nothing() {
+        TestCaseStatus::skipped()
+    } else if !review.is_complete() {
         TestCaseStatus::non_success(NonSuccessKind::Error)
     } else if review.verdict.approves() {
         TestCaseStatus::success()

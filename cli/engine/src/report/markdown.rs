@@ -129,6 +129,7 @@ pub fn headline(review: &Review) -> String {
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
         Verdict::SignificantConcerns => "Significant concerns",
+        Verdict::Inconclusive if review.is_of_nothing() => "Nothing to review",
         Verdict::Inconclusive => inconclusive.as_str(),
     };
     let mut headline = if counts.is_empty() {

@@ -103,7 +103,9 @@ fn notifications(review: &Review) -> Vec<Value> {
         .iter()
         .chain(&review.partial)
         .map(|text| note("warning", text));
+    let nothing = review.is_of_nothing().then(|| note("note", &review.summary));
     gaps.chain(unproven)
+        .chain(nothing)
         .chain(degraded)
         .chain(review.warnings.iter().map(|text| note("note", text)))
         .collect()

@@ -1,16 +1,11 @@
 //! How a run ends: its exit code, and what is said where there is no review to show.
 
-use std::fmt::Write;
-
-use conclave_engine::{
-    diff::{FilteredDiff, FilteredFile},
-    review::{ApprovalHold, Review},
-    rules::ManualReview,
-};
+use conclave_engine::{diff::FilteredFile, review::Review};
 use conclave_shared::verdict::Verdict;
 
+use super::nothing::{self, nothing_left, report_of_nothing};
 use crate::{
-    args::Gate,
+    args::{CommonArguments, Gate},
     context::Context,
     exit::{Exit, Failure},
     output::Output,
@@ -55,14 +50,15 @@ pub(crate) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
 }
 
 /// What was prepared, or the end of a run that has nothing to do or nobody to do it.
-pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Prepared, Result<Exit, Failure>> {
+pub(crate) fn worth_a_review(
+    prepared: Prepared,
+    run_id: &str,
+    arguments: &CommonArguments,
+    context: &Context,
+) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
-        nothing_left(
-            &prepared.diff,
-            &prepared.approval_holds,
-            &prepared.plan.rules.manual_reviews,
-            &context.output,
-        );
+        let people = &prepared.plan.rules.manual_reviews;
+        let text = nothing_left(&prepared.diff, &prepared.approval_holds, people);
         let Job { forge, workflow, .. } = &prepared.job;
         if let Some(forge) = forge {
             let without_secrets = |file: &FilteredFile| FilteredFile {
@@ -75,7 +71,8 @@ pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Pr
                 workflow.left_out(&filtered, &prepared.approval_holds);
             }
         }
-        return Err(Ok(Exit::Reviewed));
+        let report = report_of_nothing(prepared, run_id);
+        return Err(nothing::show(&report, &text, arguments, context).map(|()| Exit::Reviewed));
     }
     match prepared.plan.why_no_reviewer() {
         None => Ok(prepared),
@@ -83,33 +80,4 @@ pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Pr
         Some(_) if prepared.plan.is_switched_off() => Ok(prepared),
         Some(none) => Err(Err(Failure::Settings(format!("no reviewer can run: {none}")))),
     }
-}
-
-/// Says that nothing is left to review, what was taken out, why that is no reason to approve, and who has to look.
-pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], people: &[ManualReview], output: &Output) {
-    let mut text = String::from("Nothing to review");
-    if diff.filtered.is_empty() {
-        text.push_str(": the diff is empty.");
-    } else {
-        text.push_str(": every changed file is noise by rule.");
-        for file in &diff.filtered {
-            let _ = write!(text, "\n  {} ({})", file.path, file.reason.describe());
-        }
-    }
-    for hold in holds {
-        let _ = write!(
-            text,
-            "\n{}: {} The bot does not approve.",
-            hold.cause.title(),
-            hold.reason
-        );
-        for place in &hold.places {
-            let _ = write!(text, "\n  {place}");
-        }
-    }
-    for demand in people {
-        let sentence = demand.describe(str::to_owned, &demand.rule, &demand.files.join(", "));
-        let _ = write!(text, "\n{sentence}. The bot does not approve.");
-    }
-    output.note(&text);
 }

@@ -81,7 +81,7 @@ pub(super) fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     )]
 }
 
-/// How the hashes of a package differ from those before, under the same version.
+/// A difference between the hashes of a package and those before, under the same version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Difference {
     Other,
@@ -89,7 +89,7 @@ enum Difference {
     OtherKind,
     /// All that were there before are, and those of more files.
     MoreFiles,
-    /// All of them were there before, and those of more files.
+    /// All of them were there before, and some of those are gone.
     FewerFiles,
 }
 

@@ -20,7 +20,7 @@ const THIS_PROJECT: &str = "this project";
 /// Directories that package managers fill: what is there is not the project's own.
 const FILLED: [&str; 3] = ["node_modules", "site-packages", "vendor"];
 
-/// Names of entries that are no packages, but places that packages come from.
+/// Names of entries that are not packages, but places that packages come from.
 const LISTS: [&str; 1] = ["the list of sources"];
 
 /// Packages that were there before, and now come from another place that the other rules do not report: another registry
@@ -56,10 +56,10 @@ pub(super) fn moved(change: &Change<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What the base says of the places that packages come from.
+/// The places that packages come from at base.
 struct Known<'a> {
     registries: HashSet<&'a str>,
-    /// What serves a package, by its name.
+    /// The servers of a package, by its name.
     origins: HashMap<&'a str, HashSet<String>>,
     addresses: HashMap<(&'a str, &'a str), HashSet<String>>,
     /// The places of a package in this project, by its name.
@@ -118,7 +118,8 @@ impl<'a> Known<'a> {
         self.is_served_elsewhere(change, entry) || (self.is_readdressed(entry) && !is_added())
     }
 
-    /// What is new for the whole file has been reported. The usual registry is not, and is news for a package that none served.
+    /// Returns whether the source is not news for the whole file, which has been reported. The usual registry never is, and is
+    /// news for a package that none served.
     fn is_known_source(&self, change: &Change<'_>, entry: &Entry) -> bool {
         match &entry.source {
             Source::Registry(registry) => {
