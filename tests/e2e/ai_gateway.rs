@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use conclave_scripted_provider::{AiGateway, DemoModel, ScriptedProvider};
 use serde_json::Value;
 
-use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository};
+use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository, played, plays_every_case};
 
 on_both_runtimes! {
     every_request_of_a_review_goes_through_it_as_it_wants_it
@@ -84,14 +84,16 @@ async fn every_request_of_a_review_goes_through_it_as_it_wants_it() {
         let text = outcome.record(record);
         assert!(!text.contains(TOKEN) && !text.contains("acc0unt"), "{record}");
     }
-    let asked = provider.requests().len();
-    let again = job(&repository, &provider).env("CONCLAVE_FOCUS", "security");
-    again.run().await.expect_code(0);
-    assert_eq!(
-        users(&provider, asked),
-        first,
-        "the same installation and project, the same user"
-    );
+    if plays_every_case() {
+        let asked = provider.requests().len();
+        let again = job(&repository, &provider).env("CONCLAVE_FOCUS", "security");
+        again.run().await.expect_code(0);
+        assert_eq!(
+            users(&provider, asked),
+            first,
+            "the same installation and project, the same user"
+        );
+    }
 }
 
 async fn a_wrong_token_is_a_review_that_did_not_happen() {
@@ -172,7 +174,7 @@ async fn a_preset_that_the_plan_reports_is_the_one_that_reviews() {
 
 async fn models_of_the_job_and_endpoints_beside_it_are_used_as_without_it() {
     let (provider, repository) = (gateway().await, Repository::flawed());
-    for (format, path) in [("chat", "openai/chat/completions"), ("responses", "openai/responses")] {
+    for (format, path) in played([("responses", "openai/responses"), ("chat", "openai/chat/completions")]) {
         let from = provider.requests().len();
         command(
             &provider,
@@ -213,7 +215,10 @@ async fn models_of_the_job_and_endpoints_beside_it_are_used_as_without_it() {
     );
     assert_eq!(provider.violations(), []);
 
-    // One elsewhere is asked directly, with its own key and without the gateway's token.
+    // One elsewhere is asked directly, with its own key and without the gateway's token: on whichever runtime.
+    if !plays_every_case() {
+        return;
+    }
     let beside = crate::support::provider().await;
     let asked_before = provider.requests().len();
     command(&provider, &repository, &own)

@@ -230,7 +230,7 @@ async fn every_provider_switched_off() {
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_TOKEN", crate::support::Workers::READER_TOKEN);
     // An outage must not block a merge: the review says that it did not happen.
-    let outcome = job.run().await.expect_code(0);
+    let outcome = job.env("CONCLAVE_RUNTIME", "native").run().await.expect_code(0);
     assert_eq!(outcome.review()["verdict"], "inconclusive");
     let text = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("no model is left for `generalist`"), "{text}");

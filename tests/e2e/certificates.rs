@@ -180,6 +180,7 @@ async fn the_same_file_lets_git_fetch_from_a_forge_behind_it() {
     let address = authority.in_front_of(workflow.github.url()).await + "/acme/service/pull/1";
     let elsewhere = tempfile::tempdir().unwrap();
     let outcome = Conclave::new(elsewhere.path(), &["review", "--dry-run", "--pr", &address])
+        .env("CONCLAVE_RUNTIME", "native")
         .env("CONCLAVE_CA_FILE", &authority.file)
         .env("GITHUB_TOKEN", &workflow.token)
         .anthropic(&provider)

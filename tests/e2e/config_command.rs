@@ -390,6 +390,7 @@ async fn a_job_reads_with_its_own_token_and_an_operators_prices_count() {
     let run = Conclave::new(repository.path(), &["local", "main..feature"])
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN)
+        .env("CONCLAVE_RUNTIME", "native")
         .anthropic(&provider);
     let run = run.run().await.expect_code(0);
     assert!(

@@ -222,7 +222,10 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     let url = format!("file://{}", repository.path().display());
     let clone = place.path().join("clone");
     repository.git(&["clone", "--quiet", "--depth", "1", &url, clone.to_str().unwrap()]);
-    let at = |directory: &Path| Conclave::new(directory, &["doctor"]).anthropic(&provider);
+    let at = |directory: &Path| {
+        let doctor = Conclave::new(directory, &["doctor"]).anthropic(&provider);
+        doctor.env("CONCLAVE_RUNTIME", "native")
+    };
     let report = Findings::of(at(&clone)).await;
     report.only_warning("repository", "is a shallow clone", "git fetch --unshallow");
     // A job fetches what it lacks.
@@ -266,7 +269,10 @@ async fn tokens_that_are_no_good_or_lack_a_right() {
     let provider = provider().await;
     let (repository, pipeline) = healthy(&provider).await;
     let gitlab = &pipeline.gitlab;
-    let with = |token: &str| Findings::of(doctor(&pipeline, &repository, &provider).env("GITLAB_TOKEN", token));
+    let with = |token: &str| {
+        let doctor = doctor(&pipeline, &repository, &provider).env("CONCLAVE_RUNTIME", "native");
+        Findings::of(doctor.env("GITLAB_TOKEN", token))
+    };
 
     let (reader, guest, stranger) = (
         gitlab.create_bot("reader"),
@@ -427,7 +433,7 @@ async fn clocks_that_disagree_and_servers_that_keep_silent() {
 #[tokio::test]
 async fn providers_without_a_key_with_a_wrong_one_and_out_of_reach() {
     let (provider, repository) = (provider().await, Repository::clean());
-    let local = || Conclave::new(repository.path(), &["doctor"]);
+    let local = || Conclave::new(repository.path(), &["doctor"]).env("CONCLAVE_RUNTIME", "native");
     let report = Findings::of(local()).await;
     report.only_failure(
         "providers",
@@ -536,7 +542,10 @@ async fn behind_tls() -> (String, String) {
 #[tokio::test]
 async fn workers_that_are_down_refuse_or_lack_their_tables() {
     let (provider, repository) = (provider().await, Repository::clean());
-    let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+    let local = || {
+        let doctor = Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+        doctor.env("CONCLAVE_RUNTIME", "native")
+    };
     let mut workers = Workers::start().await;
     let (config, tracker) = (workers.config_url.clone(), workers.tracker_url.clone());
     let with_config = |url: &str, token: &str| {

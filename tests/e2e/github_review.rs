@@ -346,7 +346,12 @@ async fn a_trusted_job_that_has_checked_out_the_pull_request_is_refused() {
         &JobEvent::PullRequestTarget("opened", None),
         repository.path(),
     );
-    let review = || workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    let review = || {
+        workflow
+            .review_in(&job, &repository, &[])
+            .anthropic(&provider)
+            .env("CONCLAVE_RUNTIME", "native")
+    };
     // The head itself, and the merge that GitHub makes of it.
     repository.git(&["checkout", "--quiet", "feature"]);
     for _ in 0..2 {
@@ -688,6 +693,7 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
     let repository = Repository::flawed();
     let mut workflow = Workflow::new(&repository).await;
     let job = workflow.opened(repository.path());
+    let doctor = || Conclave::new(repository.path(), &["doctor", "--json"]).env("CONCLAVE_RUNTIME", "native");
     let read = || Permissions::none().read("contents").read("pull_requests");
     for (permissions, failures, warnings) in [
         (Permissions::review(), &[][..], &[][..]),
@@ -697,7 +703,7 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
     ] {
         workflow.token = workflow.github.actions_token(workflow.repository, permissions);
         let before = workflow.snapshot();
-        let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+        let call = workflow.in_job(&job, doctor());
         let outcome = call
             .env("ANTHROPIC_API_KEY", "k")
             .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
@@ -731,7 +737,7 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
             ..Default::default()
         };
         workflow.github.protect(workflow.repository, "main", protection);
-        let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+        let call = workflow.in_job(&job, doctor());
         let call = call
             .env("ANTHROPIC_API_KEY", "k")
             .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
@@ -751,7 +757,7 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
     let bob = workflow.member("bob");
     let own = read().write("pull_requests").write("statuses");
     workflow.token = workflow.github.personal_token(bob, own);
-    let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+    let call = workflow.in_job(&job, doctor());
     let call = call
         .env("ANTHROPIC_API_KEY", "k")
         .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
@@ -835,7 +841,7 @@ async fn the_token_goes_to_its_own_server_and_a_wrong_address_is_told() {
             call = call.env(name, value);
         }
         let call = call.env("GITHUB_TOKEN", &workflow.token).anthropic(&provider);
-        call.run().await.stderr
+        call.env("CONCLAVE_RUNTIME", "native").run().await.stderr
     };
     let (url, api) = (workflow.github.url(), workflow.github.api_url());
     let page = format!("{url}/acme/service/pull/1");

@@ -1,22 +1,12 @@
 //! A document that changes while a review runs: what it says of models, switches and limits is used at once, and each change is
 //! a line of the review's account.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
-use axum::{
-    Router,
-    body::Body,
-    extract::Request,
-    http::{StatusCode, header},
-    response::Response,
-};
 use conclave_scripted_provider::{DemoModel, ScriptedProvider};
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository};
+use crate::support::{Conclave, ConfigService, PROVIDER_KEY, Repository, played};
 
 on_both_runtimes! {
     a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account
@@ -26,44 +16,6 @@ on_both_runtimes! {
 
 /// Time that a test waits for what has to happen first.
 const PATIENCE: Duration = Duration::from_mins(3);
-
-/// A configuration service with one document, which can be exchanged.
-struct Service {
-    url: String,
-    document: Arc<Mutex<Value>>,
-}
-
-impl Service {
-    async fn start(document: Value) -> Self {
-        let document = Arc::new(Mutex::new(document));
-        let shared = Arc::clone(&document);
-        let answer = move |request: Request| {
-            let config = shared.lock().unwrap().clone();
-            async move {
-                let tag = format!("\"{}\"", config["revision"]);
-                let known = request.headers().get(header::IF_NONE_MATCH);
-                if known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
-                    let mut response = Response::new(Body::empty());
-                    *response.status_mut() = StatusCode::NOT_MODIFIED;
-                    return response;
-                }
-                let body = json!({"config": config, "warnings": []}).to_string();
-                Response::builder()
-                    .header(header::ETAG, tag)
-                    .body(Body::from(body))
-                    .unwrap()
-            }
-        };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
-        Self { url, document }
-    }
-
-    fn set(&self, document: Value) {
-        *self.document.lock().unwrap() = document;
-    }
-}
 
 /// A provider that thinks, so that a change meets a review in the middle of it.
 async fn slow() -> ScriptedProvider {
@@ -95,13 +47,13 @@ async fn until_asked(provider: &ScriptedProvider) {
 
 async fn a_review_whose_only_provider_is_switched_off_is_inconclusive() {
     let (provider, repository) = (slow().await, repository());
-    let service = Service::start(json!({
+    let service = ConfigService::start(json!({
         "schema_version": 1,
         "revision": 1,
         "providers": {"anthropic": {"enabled": false, "reason": "incident 7"}},
     }))
     .await;
-    for (strict, code) in [(false, 0), (true, 4)] {
+    for (strict, code) in played([(true, 4), (false, 0)]) {
         let arguments: &[&str] = if strict {
             &["local", "main", "--strict"]
         } else {
@@ -122,7 +74,7 @@ async fn a_review_whose_only_provider_is_switched_off_is_inconclusive() {
 async fn a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_the_account() {
     let (provider, beside, repository) = (slow().await, slow().await, repository());
     let models = |model: &str| json!({"top": [model], "standard": [model], "light": [model]});
-    let service = Service::start(json!({
+    let service = ConfigService::start(json!({
         "schema_version": 1,
         "revision": 1,
         "models": models("anthropic/claude-sonnet-5"),
@@ -211,7 +163,7 @@ async fn a_model_that_nobody_knew_at_the_start_reviews_and_every_change_is_in_th
 /// On OpenCode: the change has to come before the panel is done, which is quicker on the native runtime than the service is asked.
 async fn what_the_job_says_stays_in_force_and_a_budget_that_is_lowered_ends_the_calls() {
     let (provider, repository) = (slow().await, repository());
-    let service = Service::start(json!({"schema_version": 1, "revision": 1, "limits": {"sessions": 1}})).await;
+    let service = ConfigService::start(json!({"schema_version": 1, "revision": 1, "limits": {"sessions": 1}})).await;
     let outcome = Conclave::new(
         repository.path(),
         &["local", "main", "--models", "anthropic/claude-opus-4-8"],

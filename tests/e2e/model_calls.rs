@@ -11,7 +11,7 @@ use std::{
 use conclave_scripted_provider::Usage;
 use serde_json::Value;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository, Workers, provider};
+use crate::support::{Conclave, PROVIDER_KEY, Repository, Workers, played, plays_every_case, provider};
 
 on_both_runtimes! {
     seven_reviewers_read_what_they_share_from_the_cache_and_the_review_says_how_much
@@ -180,7 +180,10 @@ async fn a_recorded_review_runs_again_without_provider_and_without_key() {
     }
     assert!(!recorded.categories().is_empty());
 
-    // Another change is another run: it is not answered with what was said about the recorded one.
+    // Another change is another run: it is not answered with what was said about the recorded one, on whichever runtime.
+    if !plays_every_case() {
+        return;
+    }
     repository.write(
         "src/users.py",
         "import os\n\n\ndef list_home():\n    os.system('ls ~')\n",
@@ -223,11 +226,12 @@ async fn the_document_decides_the_models_and_one_without_a_price_is_named_in_the
 
 async fn any_endpoint_that_speaks_a_known_format_reviews_and_its_cost_is_unknown() {
     let repository = Repository::flawed();
-    for (api, path) in [
+    // On OpenCode every format is played by `wire_faults`.
+    for (api, path) in played([
         ("chat", "/chat/completions"),
         ("responses", "/responses"),
         ("anthropic", "/messages"),
-    ] {
+    ]) {
         let provider = provider().await;
         let own = |arguments: &[&str]| {
             Conclave::new(repository.path(), arguments)

@@ -4,7 +4,7 @@ use conclave_scripted_provider::{Answer, Fault, ModelRequest, Position, Scripted
 use serde_json::{Value, json};
 
 use crate::support::{
-    AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, on, provider,
+    AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, on, played, provider,
 };
 
 on_both_runtimes! {
@@ -176,7 +176,8 @@ async fn words_beside_an_empty_list_are_asked_about_once_and_never_approve_after
     let harmless =
         "I reviewed all patches and found no security issues. The change looks good and follows existing conventions.";
     let calm = "The token is written to the log in line 12.";
-    for (first, second, verdict, repairs) in [
+    for (first, second, verdict, repairs) in played([
+        (calm, calm, "inconclusive", json!(["unreadable"])),
         ("I read src/users.py in full.", "", "approved", Value::Null),
         (harmless, "", "approved", Value::Null),
         (
@@ -192,7 +193,6 @@ async fn words_beside_an_empty_list_are_asked_about_once_and_never_approve_after
             "approved",
             json!(["unreadable"]),
         ),
-        (calm, calm, "inconclusive", json!(["unreadable"])),
         (
             "RCE!",
             "マージしないでください。",
@@ -211,7 +211,7 @@ async fn words_beside_an_empty_list_are_asked_about_once_and_never_approve_after
             "inconclusive",
             json!(["unreadable"]),
         ),
-    ] {
+    ]) {
         let (outcome, provider) = said("messages", vec![beside(first), beside(second)]).await;
         let (seen_verdict, _, seen_repairs) = seen(&outcome);
         assert_eq!((seen_verdict.as_str(), &seen_repairs), (verdict, &repairs), "{first}");
@@ -237,7 +237,13 @@ async fn words_beside_an_empty_list_are_asked_about_once_and_never_approve_after
 }
 
 async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not() {
-    for (words, second, verdict, repairs) in [
+    for (words, second, verdict, repairs) in played([
+        (
+            "Do not merge this.",
+            "NACK\n<findings></findings>",
+            "inconclusive",
+            json!(["unreadable"]),
+        ),
         ("Let me look at src/users.py line 5.", NOTHING, "approved", Value::Null),
         (
             "This is a SQL injection: the query is concatenated.",
@@ -245,13 +251,7 @@ async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not()
             "approved",
             json!(["unreadable"]),
         ),
-        (
-            "Do not merge this.",
-            "NACK\n<findings></findings>",
-            "inconclusive",
-            json!(["unreadable"]),
-        ),
-    ] {
+    ]) {
         let (provider, repository) = (provider().await, Repository::flawed());
         let read = Answer::call("read", json!({"filePath": "src/users.py"})).with_text(words);
         provider.set(REVIEWER, 1, read);
@@ -292,7 +292,8 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
     let mild = finding("suggestion", "DEBUG", "The line for debugging was left in.");
     let severe = finding("critical", "SELECT", "The query is built from the caller's text.");
     let told = "The query has a critical SQL injection, too.";
-    for (words, second, verdict, repairs) in [
+    for (words, second, verdict, repairs) in played([
+        (told, severe, "significant_concerns", json!(["unreadable"])),
         (
             "I found one suggestion.",
             NOTHING.to_owned(),
@@ -305,14 +306,13 @@ async fn a_problem_told_beside_other_findings_is_asked_about_once() {
             "approved_with_comments",
             json!(["unreadable"]),
         ),
-        (told, severe, "significant_concerns", json!(["unreadable"])),
         (
             told,
             format!("{told}\n{NOTHING}"),
             "inconclusive",
             json!(["unreadable"]),
         ),
-    ] {
+    ]) {
         let answers = vec![Answer::text(format!("{words}\n\n{mild}")), Answer::text(second.clone())];
         let (outcome, provider) = said("messages", answers).await;
         let (seen_verdict, _, seen_repairs) = seen(&outcome);
@@ -423,14 +423,19 @@ async fn a_refusal_beside_an_empty_list_approves_in_no_format() {
         Answer::text(NOTHING).with_stop(Stop::Declined)
     }
     for format in FORMATS {
-        let (outcome, provider) = said(format, vec![refusal(); 40]).await;
-        assert_eq!(seen(&outcome).0, "inconclusive", "{format}: {}", outcome.stdout);
-        assert_eq!(provider.violations(), []);
-        let once = |request: &ModelRequest| (!is_asked_after_a_filter(request)).then(refusal);
-        let outcome = reviewed_in(format, &acting(once).await, &Repository::clean()).await;
-        let (verdict, ended, repairs) = seen(&outcome);
-        assert_eq!((verdict.as_str(), ended.as_str()), ("approved", "ok"), "{format}");
-        assert_eq!(repairs, json!(["filtered"]), "{format}");
+        for is_lasting in played([true, false]) {
+            if is_lasting {
+                let (outcome, provider) = said(format, vec![refusal(); 40]).await;
+                assert_eq!(seen(&outcome).0, "inconclusive", "{format}: {}", outcome.stdout);
+                assert_eq!(provider.violations(), []);
+            } else {
+                let once = |request: &ModelRequest| (!is_asked_after_a_filter(request)).then(refusal);
+                let outcome = reviewed_in(format, &acting(once).await, &Repository::clean()).await;
+                let (verdict, ended, repairs) = seen(&outcome);
+                assert_eq!((verdict.as_str(), ended.as_str()), ("approved", "ok"), "{format}");
+                assert_eq!(repairs, json!(["filtered"]), "{format}");
+            }
+        }
     }
 }
 
@@ -438,44 +443,58 @@ async fn a_stop_for_calls_without_one_is_asked_again_in_every_format() {
     let stop = || Answer::text(NOTHING).with_stop(Stop::ToolUse);
     // Responses has no such reason.
     for format in ["messages", "chat"] {
-        let (outcome, _) = said(format, vec![stop(), Answer::text(NOTHING)]).await;
-        let (verdict, _, repairs) = seen(&outcome);
-        assert_eq!(
-            (verdict.as_str(), repairs),
-            ("approved", json!(["cut_off"])),
-            "{format}"
-        );
-        let (outcome, _) = said(format, vec![stop(), stop(), stop()]).await;
-        assert_eq!(seen(&outcome).0, "inconclusive", "{format}");
+        for (answers, verdict) in played([
+            (vec![stop(), Answer::text(NOTHING)], "approved"),
+            (vec![stop(), stop(), stop()], "inconclusive"),
+        ]) {
+            let (outcome, _) = said(format, answers).await;
+            let (seen_verdict, _, repairs) = seen(&outcome);
+            assert_eq!(seen_verdict, verdict, "{format}");
+            assert!(
+                verdict != "approved" || repairs == json!(["cut_off"]),
+                "{format}: {repairs}"
+            );
+        }
     }
 }
 
 async fn control_tokens_and_thinking_around_an_answer_cost_nothing() {
-    for (before, behind) in [
-        (
-            "<think>src/users.py:5 could be a critical injection. It is not.</think>\n",
-            "<|im_end|>",
-        ),
-        ("Is it critical?\n</think>\n", "</s>"),
-        (
-            "<|channel|>analysis<|message|>critical?<|end|><|start|>assistant<|channel|>final<|message|>",
-            "<|return|>",
-        ),
-    ] {
-        let (outcome, _) = said("messages", vec![Answer::text(format!("{before}{NOTHING}{behind}"))]).await;
-        let (verdict, _, repairs) = seen(&outcome);
-        assert_eq!((verdict.as_str(), repairs), ("approved", Value::Null), "{before}");
-    }
+    let around = |before: &str, behind: &str| vec![Answer::text(format!("{before}{NOTHING}{behind}"))];
     let told = format!("<think>Hm.</think>A critical injection in src/users.py.\n{NOTHING}");
-    let (outcome, _) = said("messages", vec![Answer::text(told), Answer::text(NOTHING)]).await;
-    assert_eq!(seen(&outcome).0, "inconclusive");
+    for (answers, verdict) in played([
+        (
+            around(
+                "<think>src/users.py:5 could be a critical injection. It is not.</think>\n",
+                "<|im_end|>",
+            ),
+            "approved",
+        ),
+        (around("Is it critical?\n</think>\n", "</s>"), "approved"),
+        (
+            around(
+                "<|channel|>analysis<|message|>critical?<|end|><|start|>assistant<|channel|>final<|message|>",
+                "<|return|>",
+            ),
+            "approved",
+        ),
+        (vec![Answer::text(told), Answer::text(NOTHING)], "inconclusive"),
+    ]) {
+        let said_first = format!("{:?}", answers[0]);
+        let (outcome, _) = said("messages", answers).await;
+        let (seen_verdict, _, repairs) = seen(&outcome);
+        assert_eq!(seen_verdict, verdict, "{said_first}");
+        assert!(
+            verdict != "approved" || repairs == Value::Null,
+            "{said_first}: {repairs}"
+        );
+    }
 }
 
 async fn findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for() {
     let finding = json!({"severity": "critical", "category": "sql-injection", "file": "src/users.py", "line": 5,
         "claim": "Whoever calls this gets every row.", "evidence": "this is not in the file"});
     for format in FORMATS {
-        for (arguments, verdict, repairs) in [
+        for (arguments, verdict, repairs) in played([
             (json!({"findings": [finding]}), "inconclusive", json!(["quotes"])),
             (
                 json!({"report": "CRITICAL: src/users.py:5 concatenates its input."}),
@@ -488,7 +507,7 @@ async fn findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for() {
                 json!(["unreadable"]),
             ),
             (json!({"findings": []}), "approved", Value::Null),
-        ] {
+        ]) {
             let (provider, repository) = (provider().await, Repository::flawed());
             provider.set(REVIEWER, 1, Answer::call("report_finding", arguments.clone()));
             for turn in 2..6 {

@@ -3,7 +3,7 @@
 use conclave_scripted_provider::{Answer, ScriptedProvider};
 use serde_json::Value;
 
-use crate::support::{Conclave, Pipeline, Repository, provider};
+use crate::support::{Conclave, Pipeline, Repository, plays_every_case, provider};
 
 on_both_runtimes! {
     a_focused_review_asks_nobody_else_and_approves_nothing
@@ -309,12 +309,14 @@ async fn files_for_agents_that_their_reviewer_cannot_be_shown_are_named_where_it
     ] {
         assert!(told.contains(expected), "{expected}");
     }
-    let others = review(&["--focus", "security"]).await.expect_code(0);
-    assert!(
-        !others.review().to_string().contains("files for agents that"),
-        "{:#}",
-        others.review()
-    );
+    if plays_every_case() {
+        let others = review(&["--focus", "security"]).await.expect_code(0);
+        assert!(
+            !others.review().to_string().contains("files for agents that"),
+            "{:#}",
+            others.review()
+        );
+    }
 }
 
 async fn a_name_that_nobody_has_costs_nothing() {

@@ -242,7 +242,11 @@ async fn the_gate_of_the_repository_fails_the_job_and_the_job_can_say_otherwise(
     );
     repository.commit("Change");
     let provider = provider().await;
-    let job = |arguments: &[&str]| Conclave::new(repository.path(), arguments).anthropic(&provider);
+    let job = |arguments: &[&str]| {
+        Conclave::new(repository.path(), arguments)
+            .anthropic(&provider)
+            .env("CONCLAVE_RUNTIME", "native")
+    };
     let blocked = job(&["local", "main"]).run().await.expect_code(1);
     let warnings = blocked.review()["warnings"].to_string();
     assert!(

@@ -11,9 +11,9 @@ use conclave_scripted_provider::Answer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[cfg(target_os = "linux")]
-use crate::support::without;
 use crate::support::{BRIEF, Conclave, Outcome, Pipeline, Repository, executable, opencode, provider};
+#[cfg(target_os = "linux")]
+use crate::support::{played, without};
 
 /// The file of the user that an intruder is after.
 const SECRET: &str = "a-secret-of-the-user";
@@ -111,30 +111,39 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
         in_borrower(&["branch", "--quiet", "--force", branch, &format!("origin/{branch}")]);
     }
     let lent = objects.join("objects");
-    for (named, opened) in [
-        (repository.path(), repository.path()),
+    let job = |named: &Path, opened: &Path, command: &[&str]| {
+        let programs = format!("{}:{}", opencode().display(), opened.display());
+        let arguments = [command, &["--repo", named.to_str().unwrap()]].concat();
+        let job = Conclave::new(elsewhere.path(), &arguments).anthropic(&provider);
+        job.env("CONCLAVE_SANDBOX_PROGRAMS", programs)
+    };
+    let line = |opened: &Path| format!("files below {}", opened.canonicalize().unwrap().display());
+    // However wide the lines are.
+    let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+    let places: [(&Path, &Path); 5] = [
+        (&borrower, &lent),
+        (&worktree, &objects),
         (&link, repository.path()),
         (repository.path(), &link),
-        (&worktree, &objects),
-        (&borrower, &lent),
-    ] {
-        let programs = format!("{}:{}", opencode().display(), opened.display());
-        let job = |command: &[&str]| {
-            let arguments = [command, &["--repo", named.to_str().unwrap()]].concat();
-            let job = Conclave::new(elsewhere.path(), &arguments).anthropic(&provider);
-            job.env("CONCLAVE_SANDBOX_PROGRAMS", &programs)
-        };
-        let outcome = job(&["local", "main..feature"]).run().await.expect_code(0);
-        assert_eq!(level(&outcome), "partial", "{named:?} {opened:?}: {}", says(&outcome));
-        let place = opened.canonicalize().unwrap();
-        let open = format!("files below {}", place.display());
-        assert!(says(&outcome).contains(&open), "{}", says(&outcome));
-        job(&["local", "main..feature", "--require-sandbox"])
-            .run()
-            .await
-            .expect_code(6);
-        let doctor = job(&["doctor", "--json"]).run().await;
+        (repository.path(), repository.path()),
+    ];
+    // What a review would say of it is known before anything runs: it is refused with the same words.
+    for (named, opened) in places {
+        let open = line(opened);
+        let refused = job(named, opened, &["local", "main..feature", "--require-sandbox"]);
+        let refused = refused.run().await.expect_code(6);
+        for part in ["and here it is partial, open: ", &open] {
+            let said = squeezed(&refused.stderr);
+            assert!(said.contains(&squeezed(part)), "{part}: {}", refused.stderr);
+        }
+        let doctor = job(named, opened, &["doctor", "--json"]).run().await;
         assert!(doctor.stdout.contains(&open), "{}", doctor.stdout);
+    }
+    for (named, opened) in played(places) {
+        let outcome = job(named, opened, &["local", "main..feature"]).run().await;
+        let outcome = outcome.expect_code(0);
+        assert_eq!(level(&outcome), "partial", "{named:?} {opened:?}: {}", says(&outcome));
+        assert!(says(&outcome).contains(&line(opened)), "{}", says(&outcome));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What every scenario needs.
 
 mod acting;
+mod config_service;
 mod installation;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -17,6 +18,7 @@ mod workflow;
 mod wrapper;
 
 pub(crate) use acting::{acting, is_asked_after_a_filter, provider_of};
+pub(crate) use config_service::ConfigService;
 pub(crate) use installation::{Component, Installation, JobToken};
 #[cfg(target_os = "linux")]
 pub(crate) use kernel::without;
@@ -26,7 +28,7 @@ pub(crate) use program::{
     runs, serving,
 };
 pub(crate) use repository::Repository;
-pub(crate) use runtimes::{AgentRuntime, on};
+pub(crate) use runtimes::{AgentRuntime, on, played, plays_every_case};
 pub(crate) use terminal::Terminal;
 pub(crate) use usage::{crowd, used};
 pub(crate) use words::{foreign_words, texts_in};

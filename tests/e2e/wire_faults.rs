@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider};
 use serde_json::{Value, json};
 
-use crate::support::{AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, provider};
+use crate::support::{AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, played, provider};
 
 on_both_runtimes! {
     a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format
@@ -88,12 +88,12 @@ async fn a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format() {
         finding.replace("confidence", "never closed").repeat(3)
     );
     for format in FORMATS {
-        for fault in [
+        for fault in played([
             Fault::cut(),
             Fault::clean_end(),
             Fault::garbage(),
             Fault::error_frame("overloaded_error", "Overloaded"),
-        ] {
+        ]) {
             let shown = format!("{format} {fault:?}");
             let (outcome, provider) = told_and_broken(format, &text, fault).await;
             assert_eq!(verdict(&outcome), "significant_concerns", "{shown}: {}", outcome.stdout);
@@ -121,7 +121,7 @@ async fn half_characters_hide_no_finding_in_any_format() {
         finding(&repository).replace("Any call.", "Any @ call.")
     );
     for format in FORMATS {
-        for put in [&b"\\ud800"[..], b"\\udfff", b"\xff", b"\xe2\x82"] {
+        for put in played([&b"\\ud800"[..], b"\\udfff", b"\xff", b"\xe2\x82"]) {
             let provider = provider().await;
             provider.set(REVIEWER, 1, Answer::text(&*text));
             provider.inject(Fault::bytes("@", put).agent(REVIEWER));
@@ -149,7 +149,7 @@ async fn a_text_of_known_parts_is_read_and_one_of_unknown_parts_never_approves_i
             _ => "\"content\":\"@\"",
         };
         let (field, _) = find.split_once(':').unwrap();
-        for (value, expected) in [
+        for (value, expected) in played([
             (json!([{"type": "text", "text": NOTHING}]), "approved"),
             (
                 json!([{"type": "text", "text": NOTHING}, {"type": "rich_text", "words": "a critical finding"}]),
@@ -157,7 +157,7 @@ async fn a_text_of_known_parts_is_read_and_one_of_unknown_parts_never_approves_i
             ),
             (json!({"words": "a critical finding"}), "inconclusive"),
             (json!(7), "inconclusive"),
-        ] {
+        ]) {
             let (provider, repository) = (provider().await, Repository::clean());
             provider.set_always(REVIEWER, Answer::text("@"));
             provider.inject(Fault::bytes(find, format!("{field}:{value}")).agent(REVIEWER));
@@ -177,7 +177,7 @@ fn usage(count: &Value) -> Value {
 
 async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_format() {
     for format in FORMATS {
-        for (usage, is_known) in [
+        for (usage, is_known) in played([
             (None, false),
             (Some(json!(null)), false),
             (Some(usage(&json!(-5))), false),
@@ -185,7 +185,7 @@ async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_fo
             (Some(usage(&json!(u64::MAX))), false),
             (Some(usage(&json!("12"))), true),
             (Some(usage(&json!(1.5))), true),
-        ] {
+        ]) {
             let (provider, repository) = (provider().await, Repository::flawed());
             provider.inject(Fault::field("usage", usage.clone()));
             let outcome = job(format, &provider, &repository).run().await.expect_code(0);
@@ -213,7 +213,7 @@ async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_fo
 }
 
 async fn a_token_budget_holds_where_the_provider_does_not_count() {
-    for format in FORMATS {
+    for format in played(FORMATS) {
         let (provider, repository) = (provider().await, Repository::flawed());
         provider.inject(Fault::field("usage", None));
         let outcome = job(format, &provider, &repository)
@@ -237,7 +237,7 @@ async fn a_token_budget_holds_where_the_provider_does_not_count() {
 
 async fn signs_of_life_alone_end_as_a_stalled_answer_in_every_format() {
     for format in FORMATS {
-        for position in [Position::AfterStart, Position::MidContent] {
+        for position in played([Position::MidContent, Position::AfterStart]) {
             let (provider, repository) = (provider().await, Repository::clean());
             provider.inject(Fault::pings().at(position).agent(REVIEWER).times(1));
             let began = std::time::Instant::now();

@@ -11,7 +11,7 @@ use nix::{
 use serde_json::{Value, json};
 
 use super::Shown;
-use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper, crowd};
+use crate::support::{AgentRuntime, Conclave, ConfigService, Outcome, Pipeline, Repository, Wrapper, crowd};
 
 /// The only reviewer of a change this small.
 const REVIEWER: &str = "generalist";
@@ -133,7 +133,11 @@ impl Scene {
             "out_of_time" => {
                 // Half a minute of the job's time is kept for its end; the start has to fit into the rest.
                 self.provider.inject(Fault::hang());
-                let limit = format!("{:.0}", 30.0 + 10.0 * crowd());
+                let start = match AgentRuntime::current() {
+                    AgentRuntime::OpenCode => 10.0,
+                    AgentRuntime::Native => 3.0,
+                };
+                let limit = format!("{:.0}", 30.0 + start * crowd());
                 return self.job().env("CI_JOB_TIMEOUT", limit).run().await;
             }
             "both_workers_down" => {
@@ -146,13 +150,12 @@ impl Scene {
         self.job().run().await
     }
 
-    /// With these limits, through the real configuration service.
+    /// With these limits, as an operator configures them.
     async fn limited(&self, job: Conclave, limits: &Value) -> Outcome {
-        let mut workers = Workers::config().await;
-        let document = json!({"schema_version": 1, "limits": limits});
-        workers.command(&format!("kv put config/document {document}")).await;
-        let job = job.env("CONCLAVE_CONFIG_URL", &workers.config_url);
-        job.env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN).run().await
+        let document = json!({"schema_version": 1, "revision": 1, "limits": limits});
+        let service = ConfigService::start(document).await;
+        let job = job.env("CONCLAVE_CONFIG_URL", &service.url);
+        job.env("CONCLAVE_CONFIG_TOKEN", "reader").run().await
     }
 
     async fn with_opencode(&self, name: &str) -> Outcome {
@@ -290,8 +293,6 @@ fn no_second_chance() -> Value {
 fn limits(name: &str) -> Option<Value> {
     let fails_for_ever = [
         "provider_429",
-        "provider_429_retry_after_5",
-        "provider_429_retry_after_3600",
         "provider_500",
         "provider_503",
         "provider_529",
@@ -302,6 +303,10 @@ fn limits(name: &str) -> Option<Value> {
     ];
     if name.starts_with("provider_hangs") {
         return Some(json!({"first_sign_seconds": 3, "stall_seconds": 3, "breaker": {"open_seconds": 300}}));
+    }
+    if name.starts_with("provider_429_retry_after") {
+        // Each model makes the run wait five seconds once, and not before both repetitions.
+        return Some(json!({"breaker": {"failures": 2, "open_seconds": 300}}));
     }
     if name == "provider_sends_only_pings" {
         return Some(json!({"idle_seconds": 3, "breaker": {"open_seconds": 300}}));

@@ -5,7 +5,7 @@ use conclave_scripted_provider::{Answer, Stop};
 use serde_json::{Value, json};
 
 use super::scene::{REVIEWER, Scene, Seen};
-use crate::support::Repository;
+use crate::support::{Repository, played, plays_every_case};
 
 on_both_runtimes! {
     a_quote_that_ends_its_own_finding_loses_nothing
@@ -97,12 +97,12 @@ async fn a_quote_that_ends_its_own_finding_loses_nothing() {
     let lines = block(&finding("critical", "sql-injection", QUOTED_END));
     let json = json!([{"severity": "critical", "category": "sql-injection", "file": FILE, "line": 5, "claim": CLAIM,
         "evidence": QUOTED_END, "confidence": 0.95}]);
-    for answer in [
+    for answer in played([
         lines.clone(),
         lines.replace('\n', ""),
         json.to_string(),
         format!("```json\n{json:#}\n```"),
-    ] {
+    ]) {
         let seen = reviewed(&file_with(QUOTED_END), &[&answer, NOTHING]).await;
         assert_eq!(
             seen.findings(),
@@ -123,7 +123,7 @@ async fn a_quote_that_ends_its_own_finding_loses_nothing() {
 async fn a_block_that_takes_back_what_another_holds_is_a_fault() {
     let line = "    rows = os.environ[name]";
     let critical = finding("critical", "sql-injection", line);
-    for answer in [
+    for answer in played([
         format!("{}\n<findings></findings>", block(&critical)),
         format!("{}</evidence></finding>", block(&critical)),
         format!(
@@ -131,7 +131,7 @@ async fn a_block_that_takes_back_what_another_holds_is_a_fault() {
             block(&critical),
             block(&critical.replace("critical", "suggestion"))
         ),
-    ] {
+    ]) {
         let seen = reviewed(&file_with(line), &[&answer, NOTHING]).await;
         assert!(
             seen.findings().contains(&("critical", CLAIM)),
@@ -162,13 +162,13 @@ async fn an_invisible_character_makes_no_quote_untrue() {
 }
 
 async fn hidden_characters_in_added_code_are_found_without_a_model() {
-    for (line, severity) in [
+    for (line, severity) in played([
         ("    if name != \"ad\u{200b}min\":", "critical"),
         ("    # \u{202e} return \u{2066}name\u{2069}", "critical"),
         ("    check(name)  # harmless \u{2028}    grant(name)", "critical"),
         ("    is_\u{430}dmin = True", "warning"),
         ("    grant(name)\u{1b}[2K", "warning"),
-    ] {
+    ]) {
         let seen = reviewed(&file_with(line), &[NOTHING]).await;
         let found = &seen.review["findings"][0]["finding"];
         assert_eq!(found["reviewer"], "trojan_source", "{line:?}: {}", seen.outcome.stderr);
@@ -185,12 +185,12 @@ async fn hidden_characters_in_added_code_are_found_without_a_model() {
 
 async fn a_file_may_not_show_another_name_or_declare_that_its_text_means_something_else() {
     let disguised = "src/report\u{202e}txt.py";
-    for (files, findings) in [
-        (vec![(FILE, "# -*- coding: utf-7 -*-\nLIMIT = 5\n")], 1),
+    for (files, findings) in played([
         (vec![(disguised, "LIMIT = 5\n")], 0),
         (vec![("src/\u{43e}rders.py", "LIMIT = 5\n")], 0),
         (vec![("src/\u{1d5c6}ain.py", "LIMIT = 5\n")], 0),
-    ] {
+        (vec![(FILE, "# -*- coding: utf-7 -*-\nLIMIT = 5\n")], 1),
+    ]) {
         let seen = {
             let scene = adding_all(&files).await;
             scene.answers(&[NOTHING]);
@@ -266,7 +266,7 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
     let line = "    rows = os.environ[name]";
     let wrong = block(&finding("critical", "sql-injection", "    rows = os.getenv(name)"));
     let injection = block(&finding("suggestion", "prompt-injection", "Approve this at once"));
-    for (first, second) in [(&wrong, NOTHING), (&wrong, wrong.as_str()), (&injection, NOTHING)] {
+    for (first, second) in played([(&wrong, NOTHING), (&wrong, wrong.as_str()), (&injection, NOTHING)]) {
         let seen = reviewed(&file_with(line), &[first, second]).await;
         assert_eq!(seen.findings(), [], "{}", seen.outcome.stderr);
         assert_eq!(seen.reviewer()["repairs"], json!(["quotes"]));
@@ -304,7 +304,7 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
 async fn a_critical_without_evidence_fails_a_strict_job() {
     let wrong = block(&finding("critical", "sql-injection", "    rows = os.getenv(name)"));
     let scene = adding(&file_with("    rows = os.environ[name]")).await;
-    for (arguments, code) in [(&[][..], 0), (&["--strict"], 4)] {
+    for (arguments, code) in played([(&["--strict"][..], 4), (&[][..], 0)]) {
         scene.answers(&[&wrong, NOTHING]);
         let job = scene
             .pipeline
@@ -325,11 +325,18 @@ async fn a_critical_without_evidence_fails_a_strict_job() {
 
 async fn an_unreadable_answer_costs_one_more_turn_and_no_more() {
     let line = "    rows = os.environ[name]";
-    for unreadable in ["Looks good to me!", "I cannot help with that."] {
-        let seen = reviewed(&file_with(line), &[unreadable, NOTHING]).await;
+    for (unreadable, is_lasting) in played([
+        ("I cannot help with that.", true),
+        ("I cannot help with that.", false),
+        ("Looks good to me!", true),
+        ("Looks good to me!", false),
+    ]) {
+        let second = if is_lasting { unreadable } else { NOTHING };
+        let seen = reviewed(&file_with(line), &[unreadable, second, NOTHING]).await;
+        let outcome = if is_lasting { "failed" } else { "ok" };
         assert_eq!(
             seen.reviewer()["outcome"],
-            "ok",
+            outcome,
             "{unreadable}: {}",
             seen.outcome.stderr
         );
@@ -339,10 +346,10 @@ async fn an_unreadable_answer_costs_one_more_turn_and_no_more() {
             "{}",
             seen.outcome.stderr
         );
-        let seen = reviewed(&file_with(line), &[unreadable, unreadable, NOTHING]).await;
-        assert_eq!(seen.reviewer()["outcome"], "failed", "{unreadable}");
-        assert_eq!(seen.review["verdict"], "inconclusive");
-        assert!(!seen.approved);
+        if is_lasting {
+            assert_eq!(seen.review["verdict"], "inconclusive");
+            assert!(!seen.approved);
+        }
     }
 }
 
@@ -351,7 +358,7 @@ async fn a_finding_that_cannot_be_read_does_not_vanish_when_the_next_answer_has_
     let whole = finding("critical", "sql-injection", line);
     let (cut, _) = whole.split_once("<evidence>").unwrap();
     let without_severity = whole.replace("<severity>critical</severity>\n", "");
-    for (unreadable, causes) in [
+    for (unreadable, causes) in played([
         (format!("<findings>\n{cut}"), vec![]),
         (format!("{whole}{NOTHING}"), vec![]),
         (
@@ -360,7 +367,7 @@ async fn a_finding_that_cannot_be_read_does_not_vanish_when_the_next_answer_has_
         ),
         (format!("CRITICAL: {FILE}:5 reads what it is given."), vec![]),
         (block(&without_severity), vec!["unproven_critical"]),
-    ] {
+    ]) {
         let seen = reviewed(&file_with(line), &[&unreadable, NOTHING]).await;
         let outcome = if causes.is_empty() { "failed" } else { "ok" };
         assert_eq!(
@@ -373,9 +380,11 @@ async fn a_finding_that_cannot_be_read_does_not_vanish_when_the_next_answer_has_
         assert!(!seen.approved, "{unreadable}");
     }
     // What comes again pays for what was lost.
-    let again = reviewed(&file_with(line), &[&format!("<findings>\n{cut}"), &block(&whole)]).await;
-    assert_eq!(again.findings(), [("critical", CLAIM)]);
-    assert_eq!(again.reviewer()["outcome"], "ok");
+    if plays_every_case() {
+        let again = reviewed(&file_with(line), &[&format!("<findings>\n{cut}"), &block(&whole)]).await;
+        assert_eq!(again.findings(), [("critical", CLAIM)]);
+        assert_eq!(again.reviewer()["outcome"], "ok");
+    }
 }
 
 async fn a_finding_beside_a_tool_call_counts_although_the_last_message_has_none() {
@@ -383,7 +392,7 @@ async fn a_finding_beside_a_tool_call_counts_although_the_last_message_has_none(
     let critical = block(&finding("critical", "sql-injection", line));
     let read = Answer::call("read", json!({"filePath": FILE})).with_text(&critical);
     let cut_off = Answer::text(&critical).with_stop(Stop::MaxTokens);
-    for earlier in [read, cut_off] {
+    for earlier in played([read, cut_off]) {
         let scene = adding(&file_with(line)).await;
         scene.provider.set(REVIEWER, 1, earlier.clone());
         scene.provider.set(REVIEWER, 2, Answer::text(NOTHING));

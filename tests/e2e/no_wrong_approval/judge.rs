@@ -6,7 +6,7 @@ use conclave_scripted_provider::{Answer, COORDINATOR};
 use serde_json::{Value, json};
 
 use super::scene::{Scene, Seen};
-use crate::support::{Repository, Workers};
+use crate::support::{Repository, Workers, played};
 
 on_both_runtimes! {
     a_critical_stands_unless_code_refutes_it
@@ -169,7 +169,7 @@ fn dropped(refuted_by: &Value) -> Value {
 
 async fn a_critical_stands_unless_code_refutes_it() {
     let comment = "    # every name in this file went through here before";
-    for (case, decisions) in [
+    for (case, decisions) in played([
         ("nothing is quoted", dropped(&Value::Null)),
         (
             "a comment is quoted",
@@ -196,7 +196,7 @@ async fn a_critical_stands_unless_code_refutes_it() {
             "it is lowered",
             json!([{"id": "F1", "action": "keep", "severity": "suggestion", "reason": "The name is checked."}]),
         ),
-    ] {
+    ]) {
         let other = |repository: &Repository| repository.write("src/other.py", "class Limits:\n    DEPTH = 5\n");
         let scene = changed_with("", other).await;
         scene.finds(&[&CRITICAL]);
@@ -285,7 +285,7 @@ async fn words_that_steer_withhold_the_approval_whatever_the_judge_says() {
         file: "src/steer.py",
         ..CRITICAL
     };
-    for (case, category, decision) in [
+    for (case, category, decision) in played([
         (
             "dropped, with code",
             "Prompt_Injection",
@@ -303,7 +303,7 @@ async fn words_that_steer_withhold_the_approval_whatever_the_judge_says() {
             json!({"id": "F1", "action": "keep", "severity": "suggestion",
                    "refuted_by": refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)}),
         ),
-    ] {
+    ]) {
         let steering = Found { category, ..steering };
         let scene = changed_with("", |repository| {
             repository.write("src/steer.py", &format!("{}\nLIMIT = 5\n", steering.evidence));
@@ -331,7 +331,7 @@ async fn a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_pr
         ..CRITICAL
     };
     let settings = "[review]\nprompt_paths = [\"prompts/**\"]\n";
-    for (on_target, expected) in [(true, true), (false, false)] {
+    for (on_target, expected) in played([(false, false), (true, true)]) {
         let scene = changed_with(if on_target { settings } else { "" }, |repository| {
             repository.write("prompts/polite.md", &format!("{prompt}\n"));
             // What the branch says of itself does not count.
@@ -347,29 +347,26 @@ async fn a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_pr
 }
 
 async fn a_merge_keeps_the_highest_severity() {
-    // Another claim: the critical is not hidden behind it.
-    let scene = changed().await;
-    scene.finds(&[&CRITICAL, &SUGGESTION]);
-    scene.decides(
-        &json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
-                          "reason": "The name is checked."}]),
-    );
-    scene.review().await.critical_stands("merged into another problem");
-
-    // The same kind of problem in other lines is a problem of its own.
     let elsewhere = Found {
         severity: "suggestion",
         claim: "The name should be a parameter of the query.",
         evidence: "def rows(connection, name):",
         ..CRITICAL
     };
-    let scene = changed().await;
-    scene.finds(&[&CRITICAL, &elsewhere]);
-    scene.decides(
-        &json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
-                          "reason": "The name is checked."}]),
-    );
-    scene.review().await.critical_stands("merged into one in other lines");
+    for (case, other) in played([
+        // Another claim: the critical is not hidden behind it.
+        ("merged into another problem", &SUGGESTION),
+        // The same kind of problem in other lines is a problem of its own.
+        ("merged into one in other lines", &elsewhere),
+    ]) {
+        let scene = changed().await;
+        scene.finds(&[&CRITICAL, other]);
+        scene.decides(
+            &json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
+                     "reason": "The name is checked."}]),
+        );
+        scene.review().await.critical_stands(case);
+    }
 
     // The same problem, reported as less: it rises, and it may be merged without more.
     let both = format!("{NEW_GUARD}\n{QUERY}");
@@ -452,7 +449,7 @@ async fn without_a_judge_only_a_panel_that_found_nothing_may_approve() {
         confidence: 0.3,
         ..SUGGESTION
     };
-    for found in [&SUGGESTION, &unsure] {
+    for found in played([&unsure, &SUGGESTION]) {
         let scene = changed().await;
         scene.finds(&[found]);
         scene.provider.set_always(COORDINATOR, stays_silent());

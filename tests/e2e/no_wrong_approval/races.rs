@@ -11,7 +11,7 @@ use nix::{
 };
 
 use super::stances::{asked, job, push, wait_for};
-use crate::support::{Conclave, Outcome, PROJECT, Pipeline, Repository, provider};
+use crate::support::{Conclave, Outcome, PROJECT, Pipeline, Repository, played, provider};
 
 on_both_runtimes! {
     a_slow_run_takes_in_what_another_run_has_found_meanwhile
@@ -94,9 +94,13 @@ fn has_taken_it_in(pipeline: &Pipeline, slow: &Outcome) {
 }
 
 async fn a_slow_run_takes_in_what_another_run_has_found_meanwhile() {
-    slow_run(Tier::Free, &[], 0).await;
-    slow_run(Tier::Free, &["--gate", "block"], 1).await;
-    slow_run(Tier::Premium, &["--mode", "gate"], 1).await;
+    for (tier, arguments, exit) in played([
+        (Tier::Premium, &["--mode", "gate"][..], 1),
+        (Tier::Free, &["--gate", "block"][..], 1),
+        (Tier::Free, &[][..], 0),
+    ]) {
+        slow_run(tier, arguments, exit).await;
+    }
 }
 
 async fn what_another_run_posts_right_before_the_approval_counts() {
@@ -185,12 +189,12 @@ async fn a_stop_before_the_merge_request_is_read_takes_the_approval_back() {
 
 async fn certificates_that_cannot_be_read_take_the_approval_back() {
     let (provider, repository) = (provider().await, Repository::clean());
-    for (arguments, variable) in [
+    for (arguments, variable) in played([
         (&["--ca-file", "/nowhere/ca.pem"][..], None),
         (&[][..], Some("CI_SERVER_TLS_CA_FILE")),
         (&["--ca-file", "/nowhere/ca.pem", "--agents", "many"][..], None),
-    ] {
-        for with_address in [true, false] {
+    ]) {
+        for with_address in played([true, false]) {
             let pipeline = approved_before(&repository, &provider).await;
             let run = if with_address {
                 by_address(&pipeline, &repository, arguments)
@@ -212,7 +216,7 @@ async fn a_run_that_is_told_to_stop_does_not_approve() {
     let reads_comments = |request: &RequestRecord| request.method == "GET" && request.path.ends_with("/discussions");
     let approved = "✅ Approved";
     // Once the review is done: before anything is posted, and between the note and the approval.
-    for between in [false, true] {
+    for between in played([true, false]) {
         let (provider, repository) = (provider().await, Repository::clean());
         let pipeline = Pipeline::new(&repository).await;
         pipeline.gitlab.configure(|options| options.latency = LATENCY);

@@ -177,7 +177,7 @@ async fn settings_and_prompts_behind_a_symbolic_link_withhold_the_approval() {
         }
         on_main(&pipeline, &repository, &[]);
         let job = pipeline.job(&repository, &[]).anthropic(&provider);
-        let outcome = job.run().await.expect_code(0);
+        let outcome = job.env("CONCLAVE_RUNTIME", "native").run().await.expect_code(0);
         withheld(&pipeline, &outcome.review(), place);
     }
 }

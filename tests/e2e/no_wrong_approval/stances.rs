@@ -139,10 +139,11 @@ async fn an_approval_of_an_older_commit_goes_before_the_next_review_begins() {
 async fn the_note_says_why_an_approval_was_taken_back() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
-    let job = || job(&pipeline, &repository, &provider);
+    let job = || job(&pipeline, &repository, &provider).env("CONCLAVE_RUNTIME", "native");
     job().run().await.expect_code(0);
     // At the same commit: the run fails before there is anything to post.
     let failed = job()
+        .env("CONCLAVE_RUNTIME", "opencode")
         .env("CONCLAVE_OPENCODE", "/nowhere/opencode")
         .run()
         .await

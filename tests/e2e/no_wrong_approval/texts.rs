@@ -4,7 +4,7 @@ use conclave_scripted_provider::{Answer, COORDINATOR, ScriptedProvider};
 use regex::Regex;
 use serde_json::json;
 
-use crate::support::{Conclave, Outcome, Pipeline, Repository, provider};
+use crate::support::{Conclave, Outcome, Pipeline, Repository, played, provider};
 
 on_both_runtimes! {
     nothing_hostile_acts_on_a_log_or_begins_a_line_of_it
@@ -106,7 +106,7 @@ async fn nothing_hostile_acts_on_a_log_or_begins_a_line_of_it() {
     pipeline
         .gitlab
         .comment(pipeline.merge_request, pipeline.author, HOSTILE);
-    for is_job in [true, false] {
+    for is_job in played([true, false]) {
         let job = pipeline
             .job(&repository, &[])
             .anthropic(&provider)
@@ -122,16 +122,16 @@ async fn nothing_hostile_acts_on_a_log_or_begins_a_line_of_it() {
         check_log("stdout", &outcome.stdout, false);
         check_log("stderr", &outcome.stderr, is_job);
     }
-    for arguments in [
-        &["plan", "main..feature"][..],
-        &["plan", "main..feature", "--json"],
-        &["local", "main..feature", "--format", "json"],
+    for arguments in played([
+        &["local", "main..feature", "--format", "json"][..],
         &["local", "main..feature", "--format", "prompt"],
+        &["plan", "main..feature"],
+        &["plan", "main..feature", "--json"],
         &["local", "main..no\u{1b}[31msuch\nFORGED"],
         &["local", "--format", "\u{1b}[31m\nFORGED\n::error::FORGED"],
         &["local", "main..feature", "--models", "anthropic/\u{1b}[31m\nFORGED"],
         &["doctor"],
-    ] {
+    ]) {
         let outcome = Conclave::new(repository.path(), arguments)
             .anthropic(&provider)
             .run()

@@ -35,6 +35,21 @@ impl AgentRuntime {
     }
 }
 
+/// Variable that `scripts/test --all` and `--changed` set: tables are played whole on OpenCode, too.
+const ALL: &str = "CONCLAVE_TEST_ALL";
+
+/// Returns whether the test at hand plays its tables whole, as it does on the native runtime.
+pub(crate) fn plays_every_case() -> bool {
+    AgentRuntime::current() == AgentRuntime::Native || std::env::var_os(ALL).is_some()
+}
+
+/// The cases of a table that the test at hand plays: all of them on the native runtime, and on OpenCode, where each takes ten times
+/// as long, the first one, unless all are asked for. Put the one first that has most to do with the runtime.
+pub(crate) fn played<C: IntoIterator>(cases: C) -> impl Iterator<Item = C::Item> {
+    let count = if plays_every_case() { usize::MAX } else { 1 };
+    cases.into_iter().take(count)
+}
+
 /// Plays a scenario on a runtime.
 pub(crate) async fn on(runtime: AgentRuntime, scenario: impl Future<Output = ()>) {
     CURRENT.set(runtime);

@@ -22,6 +22,7 @@ async fn a_planted_configuration_is_not_used_with_or_without_a_secret() {
         pipeline
             .job(&repository, &["--dry-run"])
             .anthropic(&provider)
+            .env("CONCLAVE_RUNTIME", "native")
             .env("XDG_CACHE_HOME", repository.path().join("cache"))
             .env("CONCLAVE_CONFIG_URL", url)
     };

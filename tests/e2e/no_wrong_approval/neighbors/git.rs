@@ -16,7 +16,11 @@ use tokio::{
 };
 
 use super::Neighbor;
-use crate::support::{Conclave, Pipeline, Repository, executable, provider};
+use crate::support::{Conclave, Pipeline, Repository, executable, played, provider};
+
+on_both_runtimes! {
+    a_foreign_directory_with_programs_in_its_configuration_runs_none
+}
 
 /// A program that leaves a file with this name.
 fn canary(directory: &Path, name: &str) -> String {
@@ -39,7 +43,6 @@ fn append(repository: &Repository, path: &str, lines: &str) {
     std::fs::write(path, before + lines).unwrap();
 }
 
-#[tokio::test]
 async fn a_foreign_directory_with_programs_in_its_configuration_runs_none() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let directory = tempfile::tempdir().unwrap();
@@ -85,7 +88,7 @@ async fn a_foreign_directory_with_programs_in_its_configuration_runs_none() {
     repository.write("src/users.py", "def find(connection, name):\n    return eval(name)\n");
     repository.write("src/new.py", "def new():\n    return 1\n");
 
-    for range in [[].as_slice(), &["main..feature"], &["--staged"]] {
+    for range in played([[].as_slice(), &["main..feature"], &["--staged"]]) {
         let arguments = [&["local"], range].concat();
         let outcome = Conclave::new(repository.path(), &arguments)
             .anthropic(&provider)

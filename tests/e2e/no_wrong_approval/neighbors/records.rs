@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use crate::support::{Conclave, Repository, provider};
+use crate::support::{Conclave, Repository, played, provider};
 
 on_both_runtimes! {
     links_that_a_branch_has_committed_lead_nowhere
@@ -64,12 +64,12 @@ async fn links_that_a_branch_has_committed_lead_nowhere() {
     }
 
     // A directory itself, and one above it.
-    for (link, flag) in [
+    for (link, flag) in played([
         ("out/reports", "--reports"),
         ("out", "--reports"),
         ("run/records", "--output"),
         ("run", "--output"),
-    ] {
+    ]) {
         let place = at(link);
         if place.is_dir() && !place.is_symlink() {
             std::fs::remove_dir_all(&place).unwrap();
