@@ -130,11 +130,11 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
     // What a review would say of it is known before anything runs: it is refused with the same words.
     for (named, opened) in places {
         let open = line(opened);
-        let refused = job(named, opened, &["local", "main..feature", "--require-sandbox"]);
-        let refused = refused.run().await.expect_code(6);
+        let strict = job(named, opened, &["local", "main..feature", "--require-sandbox"]);
+        let outcome = strict.run().await.expect_code(6);
         for part in ["and here it is partial, open: ", &open] {
-            let said = squeezed(&refused.stderr);
-            assert!(said.contains(&squeezed(part)), "{part}: {}", refused.stderr);
+            let said = squeezed(&outcome.stderr);
+            assert!(said.contains(&squeezed(part)), "{part}: {}", outcome.stderr);
         }
         let doctor = job(named, opened, &["doctor", "--json"]).run().await;
         assert!(doctor.stdout.contains(&open), "{}", doctor.stdout);
