@@ -117,11 +117,11 @@ struct Written {
     /// The review as the summary says it.
     review: Review,
     wanted: ReviewState,
-    /// Whether a request for changes stood before, as far as that is known.
+    /// True if a request for changes stood before, as far as that is known.
     requested: bool,
-    /// Whether the review may take it back.
+    /// True if the review may take it back.
     lifts: bool,
-    /// Whether one stands in the end, as the summary says.
+    /// True if one stands in the end, as the summary says.
     expected: bool,
     approval: Approval,
     spent_micros: u64,
@@ -243,7 +243,7 @@ impl Posting<'_> {
         let (mut attempt, mut is_news) = (0, false);
         loop {
             attempt += 1;
-            // A run that is stopped has no time for it: what it found is in threads, or small.
+            // A run that is stopped has no time to look again.
             let is_last = attempt == MAX_WRITES || self.publication.hurried;
             let mut review = self.with_places(&current.review);
             self.hold_back(&mut review, current, conversation).await;
