@@ -117,7 +117,7 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
         let job = Conclave::new(elsewhere.path(), &arguments).anthropic(&provider);
         job.env("CONCLAVE_SANDBOX_PROGRAMS", programs)
     };
-    let line = |opened: &Path| format!("files below {}", opened.canonicalize().unwrap().display());
+    let told = |opened: &Path| format!("files below {}", opened.canonicalize().unwrap().display());
     // However wide the lines are.
     let squeezed = |text: &str| text.split_whitespace().collect::<String>();
     let places: [(&Path, &Path); 5] = [
@@ -129,7 +129,7 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
     ];
     // What a review would say of it is known before anything runs: it is refused with the same words.
     for (named, opened) in places {
-        let open = line(opened);
+        let open = told(opened);
         let strict = job(named, opened, &["local", "main..feature", "--require-sandbox"]);
         let outcome = strict.run().await.expect_code(6);
         for part in ["and here it is partial, open: ", &open] {
@@ -143,7 +143,7 @@ async fn a_repository_that_is_named_is_a_private_place_too() {
         let outcome = job(named, opened, &["local", "main..feature"]).run().await;
         let outcome = outcome.expect_code(0);
         assert_eq!(level(&outcome), "partial", "{named:?} {opened:?}: {}", says(&outcome));
-        assert!(says(&outcome).contains(&line(opened)), "{}", says(&outcome));
+        assert!(says(&outcome).contains(&told(opened)), "{}", says(&outcome));
     }
 }
 

@@ -114,11 +114,11 @@ const MAX_WRITES: u32 = 4;
 
 /// The bot's request for changes.
 struct Request {
-    /// Whether one stood before, as far as that is known.
+    /// True if one stood before, as far as that is known.
     stood: bool,
-    /// Whether the review may take it back.
+    /// True if the review may take it back.
     lifts: bool,
-    /// Whether one stands in the end, as the summary says.
+    /// True if one stands in the end, as the summary says.
     stands: bool,
 }
 
@@ -246,7 +246,7 @@ impl Posting<'_> {
         let (mut attempt, mut is_news) = (0, false);
         loop {
             attempt += 1;
-            // A run that is stopped has no time for it: what it found is in threads, or small.
+            // A run that is stopped has no time to look again.
             let is_last = attempt == MAX_WRITES || self.publication.hurried;
             let mut review = self.with_places(&current.review);
             self.hold_back(&mut review, current, conversation).await;

@@ -7,7 +7,7 @@ use crate::{
     conversation::{Attempts, LiveConversation},
 };
 
-/// What became of a summary.
+/// The fate of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Posted {
     /// It is in the note with this number, as far as the forge says.

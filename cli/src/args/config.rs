@@ -4,7 +4,10 @@ use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 const AFTER_HELP: &str =
-    "The Worker's address is in CONCLAVE_CONFIG_URL, an administrator's token in CONCLAVE_CONFIG_ADMIN_TOKEN;
+    "A provider is down:  conclave config provider off anthropic --reason 'incident 7'
+and when it is back:  conclave config provider on anthropic
+
+The Worker's address is in CONCLAVE_CONFIG_URL, an administrator's token in CONCLAVE_CONFIG_ADMIN_TOKEN;
 `show` also takes a reader's (CONCLAVE_CONFIG_TOKEN), `validate` needs neither.
 
 Exit codes: 0 done; 1 `diff` found differences, or `validate` faults, broken JSON included; 2 bad usage, or refused; 3 the
@@ -68,7 +71,7 @@ pub(crate) struct FileArguments {
 /// Why something is changed, and whether a person is asked first.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
-    /// Why, for the history
+    /// Why, for the history: needed for every change but `provider on`
     #[arg(long, value_name = "TEXT", env = "CONCLAVE_REASON")]
     pub(crate) reason: Option<String>,
     /// Ask nothing
@@ -101,7 +104,7 @@ pub(crate) struct HistoryArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RollbackArguments {
-    /// The revision to go back to
+    /// The revision to go back to: the last good one of `conclave config history`
     #[arg(value_name = "REVISION")]
     pub(crate) revision: u64,
     #[command(flatten)]

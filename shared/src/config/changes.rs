@@ -67,13 +67,15 @@ fn efforts(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocum
         } else {
             after.effort.to_string()
         };
-        lines.push(format!("the efforts of sessions that begin now are {now}"));
+        lines.push(format!("the efforts of sessions and models that begin now are {now}"));
     }
     for name in differing(&before.reviewers, &after.reviewers) {
         let of = |document: &ConfigDocument| document.reviewers.get(name).and_then(|settings| settings.effort);
         if of(before) != of(after) {
             let now = of(after).map_or_else(|| "that of its class".to_owned(), |effort| effort.to_string());
-            lines.push(format!("the effort of {name} is {now} from its next session on"));
+            lines.push(format!(
+                "the effort of {name} is {now} from its next session or model on"
+            ));
         }
     }
     for model in differing(&before.capabilities, &after.capabilities) {

@@ -1,4 +1,4 @@
-//! Whether a note that another run has written over the one of this run has everything of it.
+//! Notes of other runs that were written over the one of this run: with everything of it, or without.
 
 use conclave_shared::severity::Severity;
 

@@ -261,7 +261,7 @@ pub(crate) struct Around {
     pub(crate) stray: Mutex<Vec<StrayCall>>,
     /// The routes that the gateway was told of.
     pub(crate) assigned: Mutex<Vec<Vec<ModelId>>>,
-    /// The efforts that it was told of.
+    /// The efforts that were set.
     pub(crate) efforts: Mutex<Vec<Effort>>,
 }
 

@@ -63,7 +63,8 @@ pub enum AdminError {
     Token,
     /// Another change came first.
     #[error(
-        "the configuration was changed meanwhile, and nothing was written: look at the difference again, and repeat it"
+        "another change came first, and nothing was written: `conclave config history` shows whose it was. Run the command again to see \
+         and write yours on top of it"
     )]
     Stale,
     /// It says what is wrong with the request.

@@ -233,7 +233,7 @@ pub(crate) fn config_history(history: &[HistoryEntry], before: Option<u64>) -> S
             clean(entry.why.as_deref().unwrap_or_default()),
         ]
     });
-    let head = ["", "when (UTC)", "who", "what", "why"].map(str::to_owned);
+    let head = ["revision", "when (UTC)", "who", "what", "why"].map(str::to_owned);
     rows([head].into_iter().chain(lines), columns()).trim_end().to_owned()
 }
 

@@ -98,6 +98,7 @@ fn history_says_who_when_and_why() {
         "{shown}"
     );
     assert!(shown.contains("(no name)"), "{shown}");
+    assert!(shown.contains("revision"), "what `rollback` takes is named: {shown}");
     assert_eq!(config_history(&[], None), "Nothing was written yet.");
     assert_eq!(config_history(&[], Some(0)), "There is no revision before 0.");
 }
