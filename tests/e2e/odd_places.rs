@@ -8,13 +8,14 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, nothing_left_running, provider};
+use crate::support::{Conclave, Repository, nothing_left_running, opencode, provider};
 
 on_both_runtimes! {
     what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
     without_a_default_branch_or_a_branch_at_all
     worktrees_submodules_and_bare_repositories
     without_a_home_and_with_nowhere_to_write
+    scratch_space_with_an_umlaut_a_space_and_characters_of_chinese
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
@@ -184,6 +185,58 @@ async fn without_a_home_and_with_nowhere_to_write() {
     // A home that cannot be written is no home for records, and no obstacle.
     let plan = job(&["plan", "main"]).env("HOME", "/proc").run().await.expect_code(0);
     assert!(plan.stdout.contains("Tier trivial"), "{}", plan.stdout);
+}
+
+async fn scratch_space_with_an_umlaut_a_space_and_characters_of_chinese() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let place = tempfile::tempdir().unwrap();
+    for name in ["ümlaut 漢字", "100%20"] {
+        let scratch = place.path().join(name);
+        std::fs::create_dir(&scratch).unwrap();
+        let review = Conclave::new(repository.path(), &["local", "main..feature", "--quiet"])
+            .anthropic(&provider)
+            .env("TMPDIR", &scratch)
+            .run()
+            .await
+            .expect_code(0)
+            .review();
+        assert_eq!(review["coverage"]["gaps"], serde_json::json!([]), "{name}");
+        assert_eq!(review["verdict"], "significant_concerns", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn where_opencode_does_not_find_its_way_it_is_refused_by_name_or_replaced() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let place = tempfile::tempdir().unwrap();
+    let binary = opencode();
+    let path = format!(
+        "{}:{}",
+        binary.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    for name in ["back\\slash", "two\nlines"] {
+        let scratch = place.path().join(name);
+        std::fs::create_dir(&scratch).unwrap();
+        let job = |runtime: &str| {
+            Conclave::new(repository.path(), &["local", "main..feature", "--runtime", runtime])
+                .anthropic(&provider)
+                .without("CONCLAVE_OPENCODE")
+                .env("PATH", &path)
+                .env("TMPDIR", &scratch)
+        };
+        let refused = job("opencode").run().await.expect_code(2).stderr;
+        assert!(
+            refused.contains("OpenCode cannot work below") && refused.contains("Set TMPDIR to a directory"),
+            "{refused}"
+        );
+        let review = job("auto").run().await.expect_code(0).review();
+        assert_eq!(review["runtime"], "native", "{name}");
+        assert!(
+            review["warnings"].to_string().contains("OpenCode cannot work below"),
+            "{review:#}"
+        );
+    }
 }
 
 #[tokio::test]
