@@ -18,6 +18,7 @@ on_both_runtimes! {
     scratch_space_with_an_umlaut_a_space_and_characters_of_chinese
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
+    what_a_review_writes_into_the_repository_is_no_change_of_it
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
 }
 
@@ -319,6 +320,25 @@ async fn a_directory_that_gitignore_forgot() {
     let words: Vec<&str> = plan.stdout.split_whitespace().collect();
     let told = "600 files are new and in no commit, 600 of them below out/: what is not to be reviewed belongs into .gitignore";
     assert!(words.join(" ").contains(told), "{}", plan.stdout);
+}
+
+async fn what_a_review_writes_into_the_repository_is_no_change_of_it() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    repository.write("reports/own.txt", "x\n");
+    for _ in 0..2 {
+        let arguments = ["local", "--output", "run", "--reports", "made", "--record", "calls"];
+        let review = Conclave::new(repository.path(), &arguments)
+            .anthropic(&provider)
+            .without("CONCLAVE_OUTPUT")
+            .run()
+            .await
+            .expect_code(0);
+        assert!(review.stdout.contains("Significant concerns"), "{}", review.stdout);
+        assert!(repository.path().join("made/review.json").is_file());
+        let changed = plan(repository.path(), &[]).await;
+        assert_eq!(paths(&changed), ["reports/own.txt", "src/users.py"]);
+    }
+    assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "?? reports/");
 }
 
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {

@@ -4,7 +4,7 @@ use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt, path::PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::reports;
+use super::{recording, reports};
 use crate::{
     args::refused_directories,
     env::Environment,
@@ -41,6 +41,7 @@ impl RunDirectory {
         let create = |path: &Utf8Path| {
             let path = private_files::open(path, environment.job_checkout())?;
             remove_own(&path)?;
+            private_files::hide_from_git(&path, &[recording::FILE])?;
             for name in DIRECTORIES {
                 std::fs::DirBuilder::new().mode(0o700).create(path.join(name))?;
             }
@@ -78,6 +79,7 @@ pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Enviro
     private_files::open(directory, environment.job_checkout())
         .and_then(|path| {
             remove_files(&path, &reports::NAMES)?;
+            private_files::hide_from_git(&path, &[recording::FILE])?;
             tempfile::tempfile_in(path)
         })
         .map(drop)

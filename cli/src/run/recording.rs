@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The recording's file in its directory.
-const FILE: &str = "model-calls.jsonl";
+pub(super) const FILE: &str = "model-calls.jsonl";
 /// The note that held the boundary of the prompts' sections.
 const BOUNDARY: &str = "boundary";
 /// The note that names the agent runtime.
@@ -36,7 +36,11 @@ impl RunRecording {
         let Some(directory) = &arguments.record else {
             return Ok(Self::Off);
         };
-        let directory = private_files::open(directory, environment.job_checkout()).map_err(|error| {
+        let opened = private_files::open(directory, environment.job_checkout()).and_then(|path| {
+            private_files::hide_from_git(&path, &[FILE])?;
+            Ok(path)
+        });
+        let directory = opened.map_err(|error| {
             Failure::Settings(format!(
                 "failed to make the directory of the recording {directory}: {error}. Name a directory that can be written \
                  with --record"
