@@ -73,6 +73,11 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
+    /// The names of all variables that are set.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
     /// `PATH`, or where programs usually are.
     pub(crate) fn path(&self) -> &str {
         self.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin")

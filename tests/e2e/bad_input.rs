@@ -64,6 +64,37 @@ async fn wrong_places_and_ranges() {
 }
 
 #[tokio::test]
+async fn variables_with_values_and_names_that_nobody_knows() {
+    let repository = Repository::flawed();
+    let text = says(local(&repository, &[]).env("CONCLAVE_STRICT", "perhaps"), 2).await;
+    assert!(text.contains("'perhaps' for 'CONCLAVE_STRICT (--strict)'"), "{text}");
+    let plan = |name: &str, value: &str| Conclave::new(repository.path(), &["plan", "main..feature"]).env(name, value);
+    for (value, is_json) in [
+        ("1", true),
+        ("yes", true),
+        ("on", true),
+        ("0", false),
+        ("no", false),
+        ("OFF", false),
+    ] {
+        let explained = plan("CONCLAVE_EXPLAIN", value).run().await.expect_code(0).stdout;
+        assert_eq!(explained.contains("\"agent\""), is_json, "{value}: {explained}");
+    }
+    let said = plan("CONCLAVE_FOCSU", "security").run().await.expect_code(0).stderr;
+    assert!(
+        said.contains("CONCLAVE_FOCSU is no variable of Conclave's") && said.contains("CONCLAVE_FOCUS"),
+        "{said}"
+    );
+    let said = plan("CONCLAVE_LOG", "shout").run().await.expect_code(0).stderr;
+    assert!(
+        said.contains("CONCLAVE_LOG is not used, because `shout` is no filter"),
+        "{said}"
+    );
+    let empty = says(local(&repository, &["--reports", ""]), 2).await;
+    assert!(empty.contains("'--reports <DIR>' is empty"), "{empty}");
+}
+
+#[tokio::test]
 async fn nothing_but_noise() {
     let repository = Repository::new();
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

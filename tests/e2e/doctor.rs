@@ -254,7 +254,7 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     repository.write(".conclave.toml", "[review]\nstrictness = \"harsher\"\n");
     repository.commit("Break the settings");
     let report = Findings::of(at(repository.path())).await;
-    report.only_warning("settings", "HEAD: ", "before it is merged");
+    report.only_warning("settings", "HEAD:", "before it is merged");
     let of_target = at(repository.path()).env("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "elsewhere");
     let report = Findings::of(of_target).await;
     report.only_warning(
@@ -623,6 +623,8 @@ async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
     let report = Findings::of(local().env("TMPDIR", "tmp")).await;
     report.only_failure("scratch", "TMPDIR is `tmp`", "an absolute path");
+    let report = Findings::of(local().env("CONCLAVE_MODEL", "x")).await;
+    report.only_warning("variables", "is CONCLAVE_MODELS meant?", "correct the name");
     let report = Findings::of(local().env("TMPDIR", "/proc/self")).await;
     report.only_failure("scratch", "/proc/self cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/proc/self")).await;

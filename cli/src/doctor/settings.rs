@@ -136,7 +136,7 @@ fn check(versions: &[Version]) -> Option<Check> {
         .filter(|version| !version.problems.is_empty())
         .map(|version| {
             let problems: Vec<String> = version.problems.iter().map(ToString::to_string).collect();
-            format!("{}: {}", version.name, problems.join("; "))
+            format!("{}:\n{}", version.name, problems.join("\n"))
         })
         .collect();
     if faulty.is_empty() {
@@ -159,7 +159,7 @@ fn check(versions: &[Version]) -> Option<Check> {
     } else {
         "correct it on the target branch; until then these settings keep their defaults"
     };
-    Some(Check::warning(NAME, faulty.join("; ")).next(step))
+    Some(Check::warning(NAME, faulty.join("\n")).next(step))
 }
 
 #[cfg(test)]
@@ -188,17 +188,17 @@ mod tests {
         assert_eq!(fine.status, Status::Ok);
         assert!(fine.detail.contains("of main has no fault"), "{}", fine.detail);
         for (versions, places, step) in [
-            (vec![bad("main")], vec!["main: "], "the bot does not approve"),
-            (vec![good(), bad("HEAD")], vec!["HEAD: "], "before it is merged"),
-            (vec![bad("HEAD")], vec!["HEAD: "], "before it is merged"),
+            (vec![bad("main")], vec!["main:\n"], "the bot does not approve"),
+            (vec![good(), bad("HEAD")], vec!["HEAD:\n"], "before it is merged"),
+            (vec![bad("HEAD")], vec!["HEAD:\n"], "before it is merged"),
             (
                 vec![bad("HEAD alone")],
-                vec!["HEAD alone: "],
+                vec!["HEAD alone:\n"],
                 "fetch the target branch to see which settings count",
             ),
             (
                 vec![bad("main"), bad("HEAD")],
-                vec!["main: ", "HEAD: "],
+                vec!["main:\n", "HEAD:\n"],
                 "the bot does not approve",
             ),
         ] {
