@@ -20,7 +20,7 @@ use crate::{
     diff::Spool,
     env::{Environment, names},
     exit::Failure,
-    run::prepare::change::Job,
+    run::{directory::cache_directory, prepare::change::Job},
 };
 
 /// The longest patch that the survey looks at, in bytes: nobody writes more by hand.
@@ -42,12 +42,7 @@ impl OrganizationSettings {
     /// Reads them.
     pub(crate) fn read(environment: &Environment, secret: Option<&SecretString>) -> Result<Self, Failure> {
         // Below the user's directory for such things, which a CI job may put into its cache.
-        let cache = match (environment.get("XDG_CACHE_HOME"), environment.get("HOME")) {
-            (Some(cache), _) => Some(Utf8PathBuf::from(cache)),
-            (None, Some(home)) => Some(Utf8PathBuf::from(home).join(".cache")),
-            (None, None) => None,
-        };
-        let cache = cache.map(|cache| cache.join("conclave/fetched"));
+        let cache = cache_directory(environment).map(|cache| cache.join("fetched"));
         let mut fetch = FetchSettings::new(cache, secret.cloned());
         fetch.extra_ca_file = environment.get(names::CA_FILE).map(Into::into);
         let template = environment.get(names::AGENTS_MD_TEMPLATE_URL).map(TextUrl::parse);
