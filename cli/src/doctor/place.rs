@@ -45,6 +45,7 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
         return vec![Check::failure(NAME, error.to_string()).next("make a first commit")];
     }
     let root = repository.root();
+    let in_job = in_job || request.env.is_github_job();
     let check = match repository.is_shallow().await {
         Err(error) => Check::of_error(NAME, &error),
         Ok(true) if in_job => Check::ok(NAME, format!("{root}, a shallow clone: what is missing is fetched")),
@@ -61,7 +62,8 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
         Ok(false) => Check::ok(NAME, format!("{root}, with its whole history")),
     };
     let settings = settings::examine(request, &repository).await;
-    [check].into_iter().chain(settings).collect()
+    let rules = settings::rules(request, &repository).await;
+    [check].into_iter().chain(settings).chain(rules).collect()
 }
 
 /// What GitLab says about the job.

@@ -5,6 +5,7 @@ use conclave_git::{GitError, Repository};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Request};
+use crate::run::prepare::organization::faults_of_rules;
 
 const NAME: &str = "settings";
 
@@ -44,6 +45,23 @@ pub(super) async fn required_sandbox(request: &Request<'_>, repository: &Reposit
     };
     let parsed = read(repository, &commit).await.ok()??;
     parsed.config.review.require_sandbox
+}
+
+/// Looks at the engineering rules that count, as a review reads them. No check where there are none, and where they are not known.
+pub(super) async fn rules(request: &Request<'_>, repository: &Repository) -> Option<Check> {
+    const NAME: &str = "rules";
+    let Target::At(_, commit) = target(request, repository).await else {
+        return None;
+    };
+    let settings = read(repository, &commit).await.ok()?.unwrap_or_default();
+    let place = settings.config.codex.rules.as_deref();
+    Some(match faults_of_rules(request.env, repository, &commit, place).await {
+        Ok(None) => return None,
+        Ok(Some(faults)) if faults.is_empty() => Check::ok(NAME, "the engineering rules have no fault"),
+        Ok(Some(faults)) => Check::warning(NAME, faults.join("\n"))
+            .next("correct them where they are; what cannot be read is left out, and the bot does not approve"),
+        Err(failure) => Check::of_error(NAME, &failure),
+    })
 }
 
 async fn versions(request: &Request<'_>, repository: &Repository) -> Result<Vec<Version>, GitError> {
