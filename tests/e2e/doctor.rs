@@ -561,13 +561,22 @@ async fn proxies_and_certificates() {
     };
     let report = Findings::of(own()).await;
     report.only_failure("provider anthropic", "certificate", "--ca-file");
+    // A review says it once, and leaves out what the library says of each attempt.
+    let review = Conclave::new(repository.path(), &["local", "main..feature", "--quiet"])
+        .env("ANTHROPIC_API_KEY", "x")
+        .env("ANTHROPIC_BASE_URL", &address);
+    let said = review.run().await.stderr;
+    assert!(
+        said.contains("CONCLAVE_CA_FILE") && !said.contains("UnknownIssuer"),
+        "{said}"
+    );
     let report = Findings::of(own().env("CONCLAVE_CA_FILE", &file)).await;
     assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
     report.says("certificates", "ca.pem", "");
 
     std::fs::write(&file, "no certificate").unwrap();
     let report = Findings::of(local().env("CONCLAVE_CA_FILE", &file)).await;
-    report.says("certificates", "it holds no certificate", "Correct --ca-file");
+    report.says("certificates", "it holds no certificate", "--ca-file");
 }
 
 /// A server with a certificate that nobody knows; it takes every key.

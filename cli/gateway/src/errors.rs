@@ -25,7 +25,7 @@ pub enum ConfigError {
     #[error("a credential holds characters that cannot be sent in a header")]
     Credential,
     /// The file of extra certificates cannot be used.
-    #[error("{0}. Correct --ca-file, or CONCLAVE_CA_FILE")]
+    #[error("{0}. Correct CONCLAVE_CA_FILE, or what --ca-file names")]
     CaFile(#[from] CertificatesError),
     /// The recording cannot be written or read.
     #[error("recording {0}: {1}")]
