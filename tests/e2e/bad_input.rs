@@ -95,6 +95,57 @@ async fn variables_with_values_and_names_that_nobody_knows() {
 }
 
 #[tokio::test]
+async fn files_and_settings_that_cannot_be_used_say_which_and_what_to_do() {
+    let repository = Repository::flawed();
+    let call = |arguments: &[&str]| Conclave::new(repository.path(), arguments).env("CONCLAVE_RUNTIME", "native");
+    let prompts = tempfile::tempdir().unwrap();
+    std::fs::write(
+        prompts.path().join("performance.md"),
+        b"# Reviewer: performance\n\xff\n",
+    )
+    .unwrap();
+    let prompts = prompts.path().to_str().unwrap();
+    let key = ("ANTHROPIC_API_KEY", "first\nshown-to-nobody");
+    for (job, says) in [
+        (
+            call(&["plan", "main", "--prompts", "/nope"]),
+            &["--prompts /nope: failed to read it", "Name a directory"][..],
+        ),
+        (
+            call(&["plan", "main", "--prompts", prompts]),
+            &["performance.md", "Save it as UTF-8"],
+        ),
+        (
+            call(&["local", "main", "--replay-models", "/nope"]),
+            &["--replay-models /nope: No such file", "Name the file model-calls.jsonl"],
+        ),
+        (
+            call(&["runtime", "install", "--tarball", "/nope"]),
+            &["failed to read /nope", "with --tarball, as `npm pack` makes it"],
+        ),
+        (
+            call(&["local", "main"]).env(key.0, key.1),
+            &["the key of the provider `anthropic`", "set it to the key alone"],
+        ),
+        (
+            call(&["memory", "show"]),
+            &["CONCLAVE_TRACKER_URL is not set", "CONCLAVE_TRACKER_TOKEN is not set"],
+        ),
+        (
+            call(&["memory", "clear", "--yes"]),
+            &[
+                "CONCLAVE_TRACKER_URL is not set",
+                "CONCLAVE_TRACKER_OPERATOR_TOKEN is not set",
+            ],
+        ),
+    ] {
+        let text = job.run().await.expect_code(2).stderr;
+        assert!(says.iter().all(|said| text.contains(said)), "{says:?}: {text}");
+        assert!(!text.contains("shown-to-nobody"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_but_noise() {
     let repository = Repository::new();
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

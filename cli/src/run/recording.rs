@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 use conclave_engine::{plugin::ProviderSpec, review::RuntimeName, untrusted::Nonce};
-use conclave_gateway::{Recording, RecordingMode};
+use conclave_gateway::{ConfigError, Recording, RecordingMode};
 
 use crate::{
     args::CommonArguments,
@@ -31,7 +31,13 @@ pub(crate) enum RunRecording {
 impl RunRecording {
     pub(crate) fn open(arguments: &CommonArguments, environment: &Environment) -> Result<Self, Failure> {
         if let Some(file) = &arguments.replay_models {
-            return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
+            let recording = Recording::open(file.as_std_path()).map_err(|error| match error {
+                ConfigError::Recording(_, problem) => Failure::Settings(format!(
+                    "--replay-models {file}: {problem}. Name the file {FILE} of a directory that --record has written"
+                )),
+                other => other.into(),
+            })?;
+            return Ok(Self::Replay(Arc::new(recording)));
         }
         let Some(directory) = &arguments.record else {
             return Ok(Self::Off);

@@ -101,7 +101,7 @@ pub enum InstallError {
         expected: String,
     },
     /// The file cannot be read.
-    #[error("failed to read {0}: {1}")]
+    #[error("failed to read {0}: {1}. Name a package's file with --tarball, as `npm pack` makes it")]
     Read(Utf8PathBuf, #[source] io::Error),
     /// A file or directory cannot be written.
     #[error("failed to write {path}: {source}. {}; nothing was installed", remedy(.source, .megabytes))]
