@@ -42,7 +42,7 @@ pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8Pa
 }
 
 /// Has git ignore a directory that holds nothing but these files of ours: no commit takes them up, and no review of the working tree
-/// reads them. One with a `.gitignore`, or with something of somebody else's, stays as it is, and so does the working directory.
+/// reads them. One with a `.gitignore`, or with other files, stays as it is, and so does the working directory.
 pub(crate) fn hide_from_git(directory: &Utf8Path, own: &[&str]) -> io::Result<()> {
     if std::env::current_dir()? == directory.as_std_path() {
         return Ok(());

@@ -37,7 +37,7 @@ pub struct CertificatesError {
     pub problem: Unusable,
 }
 
-/// What to do about a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
+/// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
 pub fn remedy(error: &str) -> Option<&'static str> {
     const UNTRUSTED: [&str; 3] = ["peer certificate", "unknownissuer", "certificate verification failed"];
     const UNKNOWN_TO_PROXY: [&str; 2] = ["proxy authorization required", "407 proxy"];

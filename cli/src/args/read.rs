@@ -97,7 +97,7 @@ fn with_variable(mut error: clap::Error, given: &[OsString], environment: &Envir
     error
 }
 
-/// What to say of variables whose names nothing reads and that are near to one that something does.
+/// Warnings about variables whose names nothing reads, and that are near to a name that something reads.
 pub(crate) fn mistaken_variables(environment: &Environment) -> Vec<String> {
     let mut known: Vec<String> = names::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
     variables_of(&Arguments::command(), &mut known);
@@ -113,7 +113,7 @@ pub(crate) fn mistaken_variables(environment: &Environment) -> Vec<String> {
         }
         let meant = nearest(own, known.iter().map(String::as_str))?.to_ascii_uppercase();
         Some(format!(
-            "{name} is no variable of Conclave's and has no effect: is {PREFIX}{meant} meant?"
+            "{name} has no effect, because Conclave reads no such variable: is {PREFIX}{meant} meant?"
         ))
     };
     environment.names().filter_map(mistake).collect()

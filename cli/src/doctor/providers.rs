@@ -140,7 +140,8 @@ async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Dur
         )
         .next("see the provider's address, unless it is known to have no list of models"),
         Ok(KeyAnswer::NoProvider(status)) => {
-            let detail = format!("{host} answers {status}, and what comes is no list of models but a page, say");
+            let detail =
+                format!("{host} answers {status}, and sends something else than a list of models, such as a page");
             Check::failure(&name, detail)
                 .next("correct the provider's address, or see what answers in its place (a proxy, a login)")
         }

@@ -46,14 +46,14 @@ impl<'a> MakeWriter<'a> for RedactingStderr {
     }
 }
 
-/// What is told if nobody asks for more. Libraries say what is only half of something, and our own words say with what to do.
+/// The filter where none is asked for. Libraries tell half of a failure; our own lines tell all of it, and what to do.
 const USUAL: &str = "conclave=warn";
 /// The library of the tool server complains at the end of every review that the last call was answered to nobody: it is, as
 /// the runtime has ended by then. Who asks for what it says gets it.
 const NEVER: &str = "rmcp=off";
 
-/// What is wrong with a filter that was asked for, which then counts as not asked for. A word that is no level would be the name of a
-/// program's part, of which there is none, and nothing would be logged at all.
+/// Returns the fault of a filter that was asked for, which then counts as not asked for. Any other word than a level is the name of a
+/// part of the program; where no part has that name, nothing would be logged at all.
 fn fault(filter: &str) -> Option<String> {
     let is_odd = |directive: &&str| {
         let is_name = !directive.is_empty() && !directive.contains(['=', '[']);
@@ -64,7 +64,7 @@ fn fault(filter: &str) -> Option<String> {
         Err(_) => filter,
     };
     Some(format!(
-        "{} is not used, because `{odd}` is no filter: write `error`, `warn`, `info`, `debug` or `trace`, or `TARGET=LEVEL`, as in \
+        "{} is not used, because `{odd}` is not a filter: write `error`, `warn`, `info`, `debug` or `trace`, or `TARGET=LEVEL`, as in \
          `conclave_gateway=trace`",
         names::LOG
     ))

@@ -21,7 +21,7 @@ pub enum KeyAnswer {
     Refused(u16, String),
     /// It answers, but not to this question: it may have no list of models.
     Unknown(u16),
-    /// What answers is no provider's interface, but a page, say.
+    /// Something else answers than a provider, such as a page.
     NoProvider(u16),
     /// It does not answer, and why.
     Silent(String),
@@ -83,7 +83,7 @@ fn answer(status: u16, body: &[u8]) -> KeyAnswer {
 }
 
 /// The names in a list of models: `data[].id` of Anthropic and `OpenAI`, `result[].name` of Workers AI, and a bare list of some model
-/// servers. Nothing if it is no list.
+/// servers. `None` for anything else.
 fn models(body: &Value) -> Option<Vec<String>> {
     let below = body["data"].as_array().or_else(|| body["result"].as_array());
     let rows = below.or_else(|| body.as_array())?;

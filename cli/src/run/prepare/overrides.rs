@@ -18,7 +18,7 @@ use crate::{
     exit::{Failure, capitalized},
 };
 
-/// What to do where no reviewer has a model.
+/// The next step where no reviewer has a model.
 pub(crate) const HOW_TO_NAME_MODELS: &str = "name models of a provider that has credentials with --models or CONCLAVE_MODELS, as in \
      `--models compatible/NAME`, or set the key of a provider of these models";
 
@@ -100,10 +100,10 @@ impl Overrides {
     }
 }
 
-/// Why no reviewer can run, and what to do where that is for want of models.
+/// Returns the reason why no reviewer can run, with the next step where that is for want of models.
 pub(crate) fn no_reviewer(plan: &Plan) -> Option<String> {
     let why = plan.why_no_reviewer()?;
-    // An operator's switch is no fault of the job's.
+    // What an operator has switched off, the job need not correct.
     let lacks_models = !plan.members.is_empty() && !plan.is_switched_off();
     let step = lacks_models.then(|| format!(". {}", capitalized(HOW_TO_NAME_MODELS)));
     Some(format!("no reviewer can run: {why}{}", step.unwrap_or_default()))

@@ -202,7 +202,7 @@ impl Client {
     }
 }
 
-/// A directory in a header. `OpenCode` decodes it, and a byte of a header that is no ASCII is none of UTF-8 to it.
+/// A directory in a header. `OpenCode` decodes it, and takes each byte of a header for a character of its own.
 fn header_value(directory: &Utf8Path) -> String {
     utf8_percent_encode(directory.as_str(), NON_ALPHANUMERIC).to_string()
 }
