@@ -4,6 +4,7 @@ mod choices;
 mod common;
 mod config;
 mod memory;
+mod read;
 mod review;
 mod setup;
 
@@ -14,6 +15,7 @@ pub(crate) use config::{
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
+pub(crate) use read::mistaken_variables;
 pub(crate) use review::refused_directories;
 pub(crate) use review::{
     LocalArguments, PlaceArguments, PlanArguments, RefusedReview, ReplayArguments, ReviewArguments,
@@ -23,11 +25,7 @@ pub(crate) use setup::{
     PrePushArguments, RuntimeArguments, RuntimeCommand,
 };
 
-use std::ffi::OsString;
-
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-
-use crate::env::Environment;
+use clap::{Parser, Subcommand};
 
 /// Code review of merge and pull requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]
@@ -39,31 +37,6 @@ pub(crate) struct Arguments {
 
 /// The version, the commit if the build knew it, and the machine that it was built for.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONCLAVE_BUILT_FROM"), ")");
-
-impl Arguments {
-    /// Reads a command line, and what the environment says of it. CI systems cannot unset a variable, so an empty one counts
-    /// as not set.
-    pub(crate) fn read(
-        arguments: impl IntoIterator<Item = OsString>,
-        environment: &Environment,
-    ) -> Result<Self, clap::Error> {
-        let mut command = without_empty(Self::command(), environment);
-        let matches = command.try_get_matches_from_mut(arguments)?;
-        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
-    }
-}
-
-/// The command without the variables that are empty, and so for all commands below it.
-fn without_empty(command: clap::Command, environment: &Environment) -> clap::Command {
-    let command = command.mut_args(|argument| {
-        let name = argument.get_env().and_then(|name| name.to_str());
-        match name {
-            Some(name) if environment.get(name).is_none() => argument.env(None::<&str>),
-            _ => argument,
-        }
-    });
-    command.mut_subcommands(|below| without_empty(below, environment))
-}
 
 const ABOUT: &str = "Code review of merge and pull requests by a panel of AI reviewers and a judge.
 
@@ -88,7 +61,7 @@ const AFTER_HELP: &str = "Examples:
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration, or the result could not be written;
 3 the forge failed; 4 inconclusive (--strict); 5 out of time; 6 no such sandbox here (--require-sandbox);
-130, 143 stopped by a signal.";
+129, 130, 143 stopped by a signal.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -122,7 +95,22 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::exit::Exit;
+
+    #[test]
+    fn the_help_names_every_exit_code() {
+        let codes = AFTER_HELP.split_once("Exit codes:").expect("they are told").1;
+        let told: Vec<u8> = codes
+            .split(|character: char| !character.is_ascii_digit())
+            .filter_map(|code| code.parse().ok())
+            .collect();
+        for (exit, _) in Exit::ALL {
+            assert!(told.contains(&exit.code()), "{}", exit.code());
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent_and_every_flag_has_a_variable() {

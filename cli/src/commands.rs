@@ -14,7 +14,7 @@ mod runtime;
 mod workflow_job;
 
 use crate::{
-    args::{Arguments, Command},
+    args::{Arguments, Command, mistaken_variables},
     context::Context,
     doctor,
     exit::{Exit, Failure},
@@ -25,6 +25,14 @@ pub(crate) use self::review::refused;
 
 /// Runs the command that was asked for.
 pub(crate) async fn run(arguments: Arguments, mut context: Context) -> Result<Exit, Failure> {
+    if matches!(
+        arguments.command,
+        Command::Local(_) | Command::Review(_) | Command::Plan(_) | Command::Hook(_)
+    ) {
+        for mistake in mistaken_variables(&context.env) {
+            context.output.warn(mistake);
+        }
+    }
     match arguments.command {
         Command::Local(arguments) if arguments.install_hook => {
             hook::install(arguments.place.repo.as_deref(), &context).await

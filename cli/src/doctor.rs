@@ -22,7 +22,7 @@ use conclave_engine::repo_config::RuntimeChoice;
 use serde::Serialize;
 
 use crate::{
-    args::DoctorArguments,
+    args::{DoctorArguments, mistaken_variables},
     context::Context,
     env::Environment,
     exit::{Exit, Failure},
@@ -180,6 +180,7 @@ async fn examine(request: &Request<'_>) -> Report {
         within(request, "review-tracker", workers::tracker(request)),
     );
     let mut all = Found::default();
+    all.checks.extend(variables(request.env));
     for found in [tools, git, place, network, forge, providers, config, tracker] {
         all.checks.extend(found.checks);
         all.not_set_up.extend(found.not_set_up);
@@ -191,6 +192,13 @@ async fn examine(request: &Request<'_>) -> Report {
         checks: all.checks,
         not_set_up: all.not_set_up,
     }
+}
+
+/// Variables that nothing reads; no check where there are none.
+fn variables(env: &Environment) -> Option<Check> {
+    let mistakes = mistaken_variables(env);
+    let step = "correct the name, or unset it";
+    (!mistakes.is_empty()).then(|| Check::warning("variables", mistakes.join("\n")).next(step))
 }
 
 /// Programs of this machine are not late because a server is: a busy machine may need some seconds to start one.

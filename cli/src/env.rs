@@ -11,6 +11,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use camino::Utf8PathBuf;
 use conclave_job_token::JobToken;
 use conclave_shared::redact::Redactor;
 use secrecy::SecretString;
@@ -71,6 +72,18 @@ impl Environment {
             .get(name)
             .map(|value| value.trim())
             .filter(|value| !value.is_empty())
+    }
+
+    /// A directory of the user's as XDG has it: the variable's, else the one below `HOME`. A relative one is ignored, as the
+    /// specification says: it would be in the code under review. Nothing for a user without a home.
+    pub(crate) fn user_directory(&self, variable: &str, below_home: &str) -> Option<Utf8PathBuf> {
+        let absolute = |name| self.get(name).map(Utf8PathBuf::from).filter(|path| path.is_absolute());
+        absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))
+    }
+
+    /// The names of all variables that are set.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
     }
 
     /// `PATH`, or where programs usually are.
@@ -140,6 +153,25 @@ mod tests {
             .redactor()
             .redact("hc-key-of-the-team, bt-key-of-others and x-honeycomb-team");
         assert_eq!(said, "[redacted], [redacted] and x-honeycomb-team");
+    }
+
+    #[test]
+    fn directories_of_the_user_are_absolute_or_those_below_home() {
+        let directory = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            Environment::new(variables).user_directory("XDG_STATE_HOME", ".local/state")
+        };
+        let (home, below) = (("HOME", "/home/me"), Some(Utf8PathBuf::from("/home/me/.local/state")));
+        assert_eq!(
+            directory(&[("XDG_STATE_HOME", "/state"), home]),
+            Some(Utf8PathBuf::from("/state"))
+        );
+        assert_eq!(directory(&[home]), below);
+        for relative in ["rel", "./rel", "~/rel"] {
+            assert_eq!(directory(&[("XDG_STATE_HOME", relative), home]), below, "{relative}");
+            assert_eq!(directory(&[("XDG_STATE_HOME", relative)]), None, "{relative}");
+        }
+        assert_eq!(directory(&[("HOME", "rel")]), None);
     }
 
     #[cfg(feature = "otlp")]

@@ -94,8 +94,12 @@ fn fail(output: &Output, failure: &Failure) {
     output.error(failure);
     // An installation says itself how much room it takes.
     let is_said = matches!(failure, Failure::Install(InstallError::Write { .. }));
-    if let Some(remedy) = crash::remedy(&failure.to_string()).filter(|_| !is_said) {
+    let text = failure.to_string();
+    if let Some(remedy) = crash::remedy(&text).filter(|_| !is_said) {
         output.note(remedy);
+    }
+    if let Some(remedy) = conclave_certificates::remedy(&text) {
+        output.note(&exit::capitalized(remedy));
     }
 }
 

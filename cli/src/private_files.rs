@@ -41,6 +41,21 @@ pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8Pa
     Ok(place)
 }
 
+/// Has git ignore a directory that holds nothing but these files of ours: no commit takes them up, and no review of the working tree
+/// reads them. One with a `.gitignore`, or with other files, stays as it is, and so does the working directory.
+pub(crate) fn hide_from_git(directory: &Utf8Path, own: &[&str]) -> io::Result<()> {
+    if std::env::current_dir()? == directory.as_std_path() {
+        return Ok(());
+    }
+    for entry in directory.read_dir()? {
+        let name = entry?.file_name();
+        if !own.iter().any(|own| name == *own) {
+            return Ok(());
+        }
+    }
+    std::fs::File::create_new(directory.join(".gitignore"))?.write_all(b"*\n")
+}
+
 /// Makes directories in one that others can write to, each in the one before. One that is there is taken only if it is the
 /// user's, and no other user can write to it: one may have made it first.
 pub(crate) fn open_shared(base: &Utf8Path, parts: &[&str]) -> io::Result<Utf8PathBuf> {
@@ -209,6 +224,24 @@ mod tests {
         assert!(open(&root.join("mine/run"), Some(checkout.as_str())).is_ok());
         assert!(open(&root.join("mine"), Some(checkout.as_str())).is_err());
         assert_eq!(existing(&checkout.join("nothing/here"), None).expect("asked"), None);
+    }
+
+    #[test]
+    fn git_ignores_a_directory_of_ours_and_no_other() {
+        let (_directory, root) = scratch();
+        let ignored = |name: &str, files: &[&str]| {
+            let directory = root.join(name);
+            std::fs::create_dir(&directory).expect("a directory");
+            for file in files {
+                std::fs::write(directory.join(file), "theirs").expect("a file");
+            }
+            hide_from_git(&directory, &["review.json"]).expect("no fault");
+            std::fs::read_to_string(directory.join(".gitignore")).ok()
+        };
+        assert_eq!(ignored("new", &[]).as_deref(), Some("*\n"));
+        assert_eq!(ignored("of an earlier run", &["review.json"]).as_deref(), Some("*\n"));
+        assert_eq!(ignored("with others", &["review.json", "main.py"]), None);
+        assert_eq!(ignored("with rules", &[".gitignore"]).as_deref(), Some("theirs"));
     }
 
     #[test]

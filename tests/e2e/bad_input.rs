@@ -64,6 +64,89 @@ async fn wrong_places_and_ranges() {
 }
 
 #[tokio::test]
+async fn variables_with_unknown_values_and_names() {
+    let repository = Repository::flawed();
+    let text = says(local(&repository, &[]).env("CONCLAVE_STRICT", "perhaps"), 2).await;
+    assert!(text.contains("'perhaps' for 'CONCLAVE_STRICT (--strict)'"), "{text}");
+    let plan = |name: &str, value: &str| Conclave::new(repository.path(), &["plan", "main..feature"]).env(name, value);
+    for (value, is_json) in [
+        ("1", true),
+        ("yes", true),
+        ("on", true),
+        ("0", false),
+        ("no", false),
+        ("OFF", false),
+    ] {
+        let explained = plan("CONCLAVE_EXPLAIN", value).run().await.expect_code(0).stdout;
+        assert_eq!(explained.contains("\"agent\""), is_json, "{value}: {explained}");
+    }
+    let said = plan("CONCLAVE_FOCSU", "security").run().await.expect_code(0).stderr;
+    assert!(
+        said.contains("CONCLAVE_FOCSU has no effect, because Conclave reads no such variable")
+            && said.contains("CONCLAVE_FOCUS"),
+        "{said}"
+    );
+    let said = plan("CONCLAVE_LOG", "shout").run().await.expect_code(0).stderr;
+    assert!(
+        said.contains("CONCLAVE_LOG is not used, because `shout` is not a filter"),
+        "{said}"
+    );
+    let empty = says(local(&repository, &["--reports", ""]), 2).await;
+    assert!(empty.contains("'--reports <DIR>' is empty"), "{empty}");
+}
+
+#[tokio::test]
+async fn files_and_settings_that_cannot_be_used_say_which_and_what_to_do() {
+    let repository = Repository::flawed();
+    let call = |arguments: &[&str]| Conclave::new(repository.path(), arguments).env("CONCLAVE_RUNTIME", "native");
+    let prompts = tempfile::tempdir().unwrap();
+    std::fs::write(
+        prompts.path().join("performance.md"),
+        b"# Reviewer: performance\n\xff\n",
+    )
+    .unwrap();
+    let prompts = prompts.path().to_str().unwrap();
+    let key = ("ANTHROPIC_API_KEY", "first\nshown-to-nobody");
+    for (job, says) in [
+        (
+            call(&["plan", "main", "--prompts", "/nope"]),
+            &["--prompts /nope: failed to read it", "Name a directory"][..],
+        ),
+        (
+            call(&["plan", "main", "--prompts", prompts]),
+            &["performance.md", "Save it as UTF-8"],
+        ),
+        (
+            call(&["local", "main", "--replay-models", "/nope"]),
+            &["--replay-models /nope: No such file", "Name the file model-calls.jsonl"],
+        ),
+        (
+            call(&["runtime", "install", "--tarball", "/nope"]),
+            &["failed to read /nope", "with --tarball, as `npm pack` makes it"],
+        ),
+        (
+            call(&["local", "main"]).env(key.0, key.1),
+            &["the key of the provider `anthropic`", "set it to the key alone"],
+        ),
+        (
+            call(&["memory", "show"]),
+            &["CONCLAVE_TRACKER_URL is not set", "CONCLAVE_TRACKER_TOKEN is not set"],
+        ),
+        (
+            call(&["memory", "clear", "--yes"]),
+            &[
+                "CONCLAVE_TRACKER_URL is not set",
+                "CONCLAVE_TRACKER_OPERATOR_TOKEN is not set",
+            ],
+        ),
+    ] {
+        let text = job.run().await.expect_code(2).stderr;
+        assert!(says.iter().all(|said| text.contains(said)), "{says:?}: {text}");
+        assert!(!text.contains("shown-to-nobody"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_but_noise() {
     let repository = Repository::new();
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

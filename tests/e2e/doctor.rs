@@ -15,7 +15,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::support::{Conclave, Pipeline, Repository, Workers, executable, provider};
+use crate::support::{Conclave, PROVIDER_KEY, Pipeline, Repository, Workers, executable, provider};
 
 /// A signing secret with which the doctor is content.
 const SECRET: &str = "a long random text";
@@ -231,6 +231,8 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     // A job fetches what it lacks.
     let report = Findings::of(at(&clone).env("GITLAB_CI", "true")).await;
     assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+    let report = Findings::of(at(&clone).env("GITHUB_ACTIONS", "true")).await;
+    report.says("repository", "what is missing is fetched", "");
 
     let report = Findings::of(at(place.path())).await;
     report.only_warning("repository", "is in no git repository", "--repo PATH");
@@ -254,7 +256,7 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     repository.write(".conclave.toml", "[review]\nstrictness = \"harsher\"\n");
     repository.commit("Break the settings");
     let report = Findings::of(at(repository.path())).await;
-    report.only_warning("settings", "HEAD: ", "before it is merged");
+    report.only_warning("settings", "HEAD:", "before it is merged");
     let of_target = at(repository.path()).env("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "elsewhere");
     let report = Findings::of(of_target).await;
     report.only_warning(
@@ -482,6 +484,65 @@ async fn providers_without_a_key_with_a_wrong_one_and_out_of_reach() {
 }
 
 #[tokio::test]
+async fn an_endpoint_of_ones_own_needs_models_and_perhaps_a_key() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let call = |command: &[&str]| {
+        Conclave::new(repository.path(), command)
+            .env("CONCLAVE_RUNTIME", "native")
+            .env("CONCLAVE_COMPATIBLE_BASE_URL", format!("{}/v1", provider.url()))
+            .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+    };
+    let report = Findings::of(call(&["doctor"])).await;
+    report.only_failure("models", "no model is left for", "--models compatible/NAME");
+    let review = call(&["local", "main..feature"]).run().await.expect_code(2).stderr;
+    assert!(
+        review.contains("no reviewer can run")
+            && review.contains("Name models of a provider that has credentials with --models"),
+        "{review}"
+    );
+    let named = || call(&["doctor"]).env("CONCLAVE_MODELS", "compatible/qwen3");
+    let report = Findings::of(named()).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    let report = Findings::of(named().without("CONCLAVE_COMPATIBLE_API_KEY")).await;
+    report.only_failure(
+        "provider compatible",
+        "wants a key (401",
+        "set CONCLAVE_COMPATIBLE_API_KEY",
+    );
+    let report = Findings::of(call(&["doctor"]).env("CONCLAVE_MODELS", "qwen3")).await;
+    report.only_failure("models", "CONCLAVE_MODELS: `qwen3` is not a model", "");
+}
+
+#[tokio::test]
+async fn rules_of_ones_own_with_faults() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write(".conclave.toml", "[codex]\nrules = \"rules\"\n");
+    let rule = "[[rule]]\nid = \"A-1\"\nwhen = \"x\"\nlink = \"https://rules.example.com/a-1\"\npaths = [\"**\"]\n";
+    repository.write("rules/a.toml", rule);
+    repository.commit("Rules");
+    let doctor = || {
+        let doctor = Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+        doctor.env("CONCLAVE_RUNTIME", "native")
+    };
+    let report = Findings::of(doctor()).await;
+    assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+    report.says("rules", "no fault", "");
+    repository.write("rules/a.toml", &format!("{rule}\n{rule}"));
+    repository.commit("One id twice");
+    let report = Findings::of(doctor()).await;
+    report.only_warning("rules", "the id `A-1` is taken", "the bot does not approve");
+    repository.git(&["rm", "-r", "--quiet", "rules"]);
+    repository.commit("No rules");
+    let report = Findings::of(doctor()).await;
+    report.only_warning(
+        "rules",
+        "the engineering rules cannot be read",
+        "the bot does not approve",
+    );
+}
+
+#[tokio::test]
 async fn proxies_and_certificates() {
     let (provider, repository) = (provider().await, Repository::clean());
     let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
@@ -500,13 +561,22 @@ async fn proxies_and_certificates() {
     };
     let report = Findings::of(own()).await;
     report.only_failure("provider anthropic", "certificate", "--ca-file");
+    // A review says it once, and leaves out what the library says of each attempt.
+    let review = Conclave::new(repository.path(), &["local", "main..feature", "--quiet"])
+        .env("ANTHROPIC_API_KEY", "x")
+        .env("ANTHROPIC_BASE_URL", &address);
+    let said = review.run().await.stderr;
+    assert!(
+        said.contains("CONCLAVE_CA_FILE") && !said.contains("UnknownIssuer"),
+        "{said}"
+    );
     let report = Findings::of(own().env("CONCLAVE_CA_FILE", &file)).await;
     assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
     report.says("certificates", "ca.pem", "");
 
     std::fs::write(&file, "no certificate").unwrap();
     let report = Findings::of(local().env("CONCLAVE_CA_FILE", &file)).await;
-    report.says("certificates", "it holds no certificate", "Correct --ca-file");
+    report.says("certificates", "it holds no certificate", "--ca-file");
 }
 
 /// A server with a certificate that nobody knows; it takes every key.
@@ -623,6 +693,8 @@ async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
     let report = Findings::of(local().env("TMPDIR", "tmp")).await;
     report.only_failure("scratch", "TMPDIR is `tmp`", "an absolute path");
+    let report = Findings::of(local().env("CONCLAVE_MODEL", "x")).await;
+    report.only_warning("variables", "is CONCLAVE_MODELS meant?", "correct the name");
     let report = Findings::of(local().env("TMPDIR", "/proc/self")).await;
     report.only_failure("scratch", "/proc/self cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/proc/self")).await;

@@ -8,15 +8,17 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, nothing_left_running, provider};
+use crate::support::{Conclave, Repository, nothing_left_running, opencode, provider};
 
 on_both_runtimes! {
     what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
     without_a_default_branch_or_a_branch_at_all
     worktrees_submodules_and_bare_repositories
     without_a_home_and_with_nowhere_to_write
+    scratch_space_with_an_umlaut_a_space_and_characters_of_chinese
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
+    what_a_review_writes_into_the_repository_is_no_change_of_it
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
 }
 
@@ -186,6 +188,58 @@ async fn without_a_home_and_with_nowhere_to_write() {
     assert!(plan.stdout.contains("Tier trivial"), "{}", plan.stdout);
 }
 
+async fn scratch_space_with_an_umlaut_a_space_and_characters_of_chinese() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let place = tempfile::tempdir().unwrap();
+    for name in ["ümlaut 漢字", "100%20"] {
+        let scratch = place.path().join(name);
+        std::fs::create_dir(&scratch).unwrap();
+        let review = Conclave::new(repository.path(), &["local", "main..feature", "--quiet"])
+            .anthropic(&provider)
+            .env("TMPDIR", &scratch)
+            .run()
+            .await
+            .expect_code(0)
+            .review();
+        assert_eq!(review["coverage"]["gaps"], serde_json::json!([]), "{name}");
+        assert_eq!(review["verdict"], "significant_concerns", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn where_opencode_does_not_find_its_way_it_is_refused_by_name_or_replaced() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let place = tempfile::tempdir().unwrap();
+    let binary = opencode();
+    let path = format!(
+        "{}:{}",
+        binary.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    for name in ["back\\slash", "two\nlines"] {
+        let scratch = place.path().join(name);
+        std::fs::create_dir(&scratch).unwrap();
+        let job = |runtime: &str| {
+            Conclave::new(repository.path(), &["local", "main..feature", "--runtime", runtime])
+                .anthropic(&provider)
+                .without("CONCLAVE_OPENCODE")
+                .env("PATH", &path)
+                .env("TMPDIR", &scratch)
+        };
+        let refused = job("opencode").run().await.expect_code(2).stderr;
+        assert!(
+            refused.contains("OpenCode cannot work below") && refused.contains("Set TMPDIR to a directory"),
+            "{refused}"
+        );
+        let review = job("auto").run().await.expect_code(0).review();
+        assert_eq!(review["runtime"], "native", "{name}");
+        assert!(
+            review["warnings"].to_string().contains("OpenCode cannot work below"),
+            "{review:#}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn in_a_locale_without_unicode_signs_are_ascii_and_code_stays_as_it_is() {
     let repository = Repository::new();
@@ -266,6 +320,25 @@ async fn a_directory_that_gitignore_forgot() {
     let words: Vec<&str> = plan.stdout.split_whitespace().collect();
     let told = "600 files are new and in no commit, 600 of them below out/: what is not to be reviewed belongs into .gitignore";
     assert!(words.join(" ").contains(told), "{}", plan.stdout);
+}
+
+async fn what_a_review_writes_into_the_repository_is_no_change_of_it() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    repository.write("reports/own.txt", "x\n");
+    for _ in 0..2 {
+        let arguments = ["local", "--output", "run", "--reports", "made", "--record", "calls"];
+        let review = Conclave::new(repository.path(), &arguments)
+            .anthropic(&provider)
+            .without("CONCLAVE_OUTPUT")
+            .run()
+            .await
+            .expect_code(0);
+        assert!(review.stdout.contains("Significant concerns"), "{}", review.stdout);
+        assert!(repository.path().join("made/review.json").is_file());
+        let changed = plan(repository.path(), &[]).await;
+        assert_eq!(paths(&changed), ["reports/own.txt", "src/users.py"]);
+    }
+    assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "?? reports/");
 }
 
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {

@@ -37,6 +37,23 @@ pub struct CertificatesError {
     pub problem: Unusable,
 }
 
+/// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
+pub fn remedy(error: &str) -> Option<&'static str> {
+    const UNTRUSTED: [&str; 3] = ["peer certificate", "unknownissuer", "certificate verification failed"];
+    const UNKNOWN_TO_PROXY: [&str; 2] = ["proxy authorization required", "407 proxy"];
+    let error = error.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
+    if says(&UNTRUSTED) {
+        Some(
+            "name the certificates of your authority (PEM) in CONCLAVE_CA_FILE, or with --ca-file where the command has it",
+        )
+    } else if says(&UNKNOWN_TO_PROXY) {
+        Some("put user and password into the proxy's address, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT")
+    } else {
+        None
+    }
+}
+
 /// Certificates that are trusted besides the system's.
 #[derive(Debug, Clone, Default)]
 pub struct ExtraCertificates(Vec<Certificate>);
@@ -150,6 +167,29 @@ mod tests {
         let system = rustls_native_certs::load_native_certs().certs.len();
         assert_eq!(all.len(), system + 1);
         super::bundle([directory.path().join("none.pem")]).expect_err("no such file");
+    }
+
+    #[test]
+    fn a_connection_that_lacks_trust_says_what_to_set() {
+        for (error, says) in [
+            (
+                "client error (Connect): invalid peer certificate: UnknownIssuer",
+                Some("CONCLAVE_CA_FILE"),
+            ),
+            (
+                "client error (Connect): tunnel error: proxy authorization required",
+                Some("HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"),
+            ),
+            ("tcp connect error: Connection refused (os error 111)", None),
+            ("the certificates in ca.pem cannot be used: it is empty", None),
+        ] {
+            let remedy = remedy(error);
+            assert_eq!(remedy.is_some(), says.is_some(), "{error}");
+            assert!(
+                remedy.unwrap_or_default().contains(says.unwrap_or_default()),
+                "{remedy:?}"
+            );
+        }
     }
 
     #[test]

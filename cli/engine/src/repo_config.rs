@@ -173,7 +173,7 @@ impl RepoConfig {
 #[schemars(deny_unknown_fields)]
 pub struct ReviewSettings {
     /// The language of summaries and comments, as people call it (`German`); by default English.
-    #[schemars(regex(pattern = schema::LANGUAGE))]
+    #[schemars(regex(pattern = schema::LANGUAGE_IN_SCHEMA))]
     pub language: Option<String>,
     /// How much is worth a comment.
     pub strictness: Strictness,

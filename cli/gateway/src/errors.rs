@@ -22,10 +22,12 @@ pub enum ConfigError {
     #[error("`{0}` is not a header name")]
     Header(String),
     /// A credential cannot be sent.
-    #[error("a credential holds characters that cannot be sent in a header")]
-    Credential,
+    #[error(
+        "the key of the provider `{0}` has a character that no key has, such as a line break: set it to the key alone"
+    )]
+    Credential(String),
     /// The file of extra certificates cannot be used.
-    #[error("{0}. Correct --ca-file, or CONCLAVE_CA_FILE")]
+    #[error("{0}. Correct CONCLAVE_CA_FILE, or what --ca-file names")]
     CaFile(#[from] CertificatesError),
     /// The recording cannot be written or read.
     #[error("recording {0}: {1}")]

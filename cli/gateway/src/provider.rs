@@ -84,7 +84,12 @@ impl Provider {
         Ok(Self {
             wire: upstream.wire,
             endpoint: endpoint.parse().map_err(|_| ConfigError::BaseUrl(name.clone()))?,
-            headers: provider_headers(upstream.wire, upstream.credential.as_ref(), &upstream.extra_headers)?,
+            headers: provider_headers(
+                &upstream.name,
+                upstream.wire,
+                upstream.credential.as_ref(),
+                &upstream.extra_headers,
+            )?,
             connections: Connections::default(),
         })
     }

@@ -42,6 +42,12 @@ pub enum ProcessError {
     /// It does not start.
     #[error("failed to start OpenCode ({0}): {1}")]
     Start(Utf8PathBuf, #[source] std::io::Error),
+    /// Its directories are where it does not find its way.
+    #[error(
+        "OpenCode cannot work below {0:?}: to it a path with a backslash or a control character is another path. Set TMPDIR to a \
+         directory without them, or review with `--runtime native`"
+    )]
+    Place(Utf8PathBuf),
     /// Its home cannot be made.
     #[error("failed to prepare OpenCode's home at {0}: {1}")]
     Home(Utf8PathBuf, #[source] std::io::Error),

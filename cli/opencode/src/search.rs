@@ -107,6 +107,14 @@ pub fn no_opencode(installed: Option<&Utf8Path>, path: &str) -> Option<ProcessEr
     (!is_there).then(not_on_path)
 }
 
+/// Returns the problem if `OpenCode` does not find its way in directories below this one: it takes a backslash for a `/`.
+pub fn unfit_place(directory: &Utf8Path) -> Option<ProcessError> {
+    let is_unfit = directory
+        .as_str()
+        .contains(|character: char| character == '\\' || character.is_control());
+    is_unfit.then(|| ProcessError::Place(directory.to_owned()))
+}
+
 fn not_on_path() -> ProcessError {
     ProcessError::Missing("no `opencode` on PATH".to_owned())
 }

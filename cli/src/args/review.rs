@@ -140,7 +140,7 @@ impl RefusedReview {
         let on = |name: &str| {
             environment
                 .get(name)
-                .is_some_and(|value| !matches!(value, "false" | "0" | "no" | "off"))
+                .is_some_and(|value| !matches!(value.to_lowercase().as_str(), "false" | "f" | "0" | "no" | "n" | "off"))
         };
         let only_shows = given
             .iter()
@@ -149,7 +149,7 @@ impl RefusedReview {
             return None;
         }
         let value = |flag: &str, variable: &str| {
-            let given = values(given, flag).next();
+            let given = values(given, flag).find(|value| !value.is_empty());
             given.or_else(|| environment.get(variable)).map(str::to_owned)
         };
         Some(Self {
@@ -238,6 +238,7 @@ mod tests {
         for (line, variables) in [
             ("conclave review --check-name=gate --nonsense", &[][..]),
             ("conclave review --nonsense", &[("CONCLAVE_CHECK_NAME", "gate")][..]),
+            ("conclave review --check-name=", &[("CONCLAVE_CHECK_NAME", "gate")][..]),
         ] {
             let refused = read(line, variables).expect("a review");
             assert_eq!(refused.check_name, "gate", "{line}");

@@ -29,14 +29,13 @@ async fn show(arguments: &ShowMemoryArguments, context: &Context) -> Result<Exit
     let listed = env
         .secret(names::TRACKER_OPERATOR_TOKEN)
         .or_else(|| env.secret(names::TRACKER_TOKEN));
-    let access = TrackerAccess::of(listed, env.job_token(names::TRACKER_OIDC_TOKEN)?).ok_or_else(|| {
-        Failure::Settings(format!(
-            "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
-            names::TRACKER_TOKEN,
-            names::TRACKER_OPERATOR_TOKEN
-        ))
-    })?;
-    let client = client(env, access)?;
+    let access = TrackerAccess::of(listed, env.job_token(names::TRACKER_OIDC_TOKEN)?);
+    let missing = format!(
+        "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
+        names::TRACKER_TOKEN,
+        names::TRACKER_OPERATOR_TOKEN
+    );
+    let client = client(env, access.ok_or(missing))?;
     let memory = client.memory(&project(&arguments.project, env).await?).await?;
     if arguments.shown.json {
         let rejected = memory.rejected.iter().map(|entry| {
@@ -57,8 +56,9 @@ async fn clear(arguments: &ClearMemoryArguments, context: &Context) -> Result<Ex
     let token = env.required(
         names::TRACKER_OPERATOR_TOKEN,
         "set it to one of the Worker's OPERATOR_TOKENS",
-    )?;
-    let client = client(env, SecretString::from(token).into())?;
+    );
+    let access = token.map(|token| SecretString::from(token).into());
+    let client = client(env, access.map_err(|missing| missing.to_string()))?;
     let project = project(&arguments.project, env).await?;
     let question = match &arguments.finding {
         Some(finding) => format!("Forget that people turned down the finding {finding} in {project}?"),
@@ -74,10 +74,16 @@ async fn clear(arguments: &ClearMemoryArguments, context: &Context) -> Result<Ex
     Ok(Exit::Reviewed)
 }
 
-fn client(env: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
+/// A client with this access, or with what is missing for it; an error names all that is missing.
+fn client(env: &Environment, access: Result<TrackerAccess, String>) -> Result<TrackerClient, Failure> {
     let name = names::TRACKER_URL;
-    let address = env.required(name, "set it to the address of the review-tracker Worker")?;
-    Ok(TrackerClient::new(url(name, address)?, access, &env.certificates()?)?)
+    let address = env.required(name, "set it to the address of the review-tracker Worker");
+    match (address, access) {
+        (Ok(address), Ok(access)) => Ok(TrackerClient::new(url(name, address)?, access, &env.certificates()?)?),
+        (Err(failure), Ok(_)) => Err(failure),
+        (Ok(_), Err(missing)) => Err(Failure::Settings(missing)),
+        (Err(failure), Err(missing)) => Err(Failure::Settings(format!("{failure}. {missing}"))),
+    }
 }
 
 /// Whose memory: as an argument says, else the CI job's project, else that of the repository at hand.

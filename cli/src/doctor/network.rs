@@ -60,13 +60,10 @@ async fn proxy(name: String, address: &str, limit: Duration) -> Check {
 
 /// What to do about a server that cannot be reached.
 pub(super) fn unreachable_step(problem: &str) -> String {
-    let problem = problem.to_lowercase();
-    if problem.contains("certificate") || problem.contains("unknownissuer") {
-        return format!(
-            "name the certificates of your authority (PEM) with --ca-file, or {}",
-            names::CA_FILE
-        );
+    if let Some(remedy) = conclave_certificates::remedy(problem) {
+        return remedy.to_owned();
     }
+    let problem = problem.to_lowercase();
     if problem.contains("dns") || problem.contains("resolve") || problem.contains("lookup") {
         return "correct the address, or the name service of this machine".to_owned();
     }

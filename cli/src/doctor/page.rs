@@ -25,7 +25,8 @@ pub(crate) fn doctor(report: &Report) -> String {
             Status::Failure => "failure".red().bold(),
         };
         let name = format!("{:<name_width$}", check.name);
-        let detail = hang(&clean(&check.detail), indent);
+        let lines = check.detail.lines().map(|line| hang(&clean(line), indent));
+        let detail = lines.collect::<Vec<_>>().join(&format!("\n{}", " ".repeat(indent)));
         if columns() < 60 {
             let _ = writeln!(text, "{status} {}\n  {detail}", check.name.bold());
         } else {

@@ -1,9 +1,11 @@
 //! Where a review would run: the repository, its settings, the disk, the job.
 
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::repo_config::RuntimeChoice;
 use conclave_git::{GitError, Repository};
+use conclave_opencode::unfit_place;
 
-use super::{Check, Found, Request, settings};
+use super::{Check, Found, Request, Status, settings};
 use crate::run::directory::{default_root, temporary};
 
 /// What a review of a large repository writes, with some to spare.
@@ -16,7 +18,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     found.checks.extend(repository(request).await);
     found.checks.extend(job(request));
     found.checks.push(disk("records", &default_root(request.env)));
-    found.checks.push(disk("scratch", &temporary()));
+    found.checks.push(scratch(&temporary(), request.runtime));
     found
 }
 
@@ -43,6 +45,7 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
         return vec![Check::failure(NAME, error.to_string()).next("make a first commit")];
     }
     let root = repository.root();
+    let in_job = in_job || request.env.is_github_job();
     let check = match repository.is_shallow().await {
         Err(error) => Check::of_error(NAME, &error),
         Ok(true) if in_job => Check::ok(NAME, format!("{root}, a shallow clone: what is missing is fetched")),
@@ -59,7 +62,8 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
         Ok(false) => Check::ok(NAME, format!("{root}, with its whole history")),
     };
     let settings = settings::examine(request, &repository).await;
-    [check].into_iter().chain(settings).collect()
+    let rules = settings::rules(request, &repository).await;
+    [check].into_iter().chain(settings).chain(rules).collect()
 }
 
 /// What GitLab says about the job.
@@ -82,6 +86,19 @@ fn job(request: &Request<'_>) -> Option<Check> {
         ),
         None => Check::ok("job", "GitLab does not say how much time the job has"),
     })
+}
+
+/// Returns whether a run can keep its scratch space there, and OpenCode find its way in it.
+fn scratch(directory: &Utf8Path, runtime: RuntimeChoice) -> Check {
+    const NAME: &str = "scratch";
+    match (unfit_place(directory), runtime) {
+        (Some(problem), RuntimeChoice::OpenCode) => Check::of_error(NAME, &problem),
+        (Some(problem), RuntimeChoice::Auto) => Check {
+            status: Status::Warning,
+            ..Check::of_error(NAME, &problem)
+        },
+        (Some(_), RuntimeChoice::Native) | (None, _) => disk(NAME, directory),
+    }
 }
 
 /// Returns whether files can be written there, and enough of them.
@@ -138,7 +155,6 @@ fn existing(directory: &Utf8Path) -> Utf8PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Status;
 
     #[test]
     fn a_directory_below_a_file_cannot_be_written() {
@@ -149,5 +165,23 @@ mod tests {
         assert_eq!(disk("scratch", Utf8Path::new("/proc/self")).status, Status::Failure);
         assert_eq!(disk("scratch", Utf8Path::new("tmp")).status, Status::Failure);
         assert_eq!(disk("records", Utf8Path::new("/proc/self")).status, Status::Warning);
+    }
+
+    #[test]
+    fn scratch_space_where_opencode_does_not_find_its_way_is_told_by_the_runtime() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let directory = Utf8Path::from_path(directory.path()).expect("UTF-8");
+        let (fit, unfit) = (directory.join("ümlaut 漢字"), directory.join("back\\slash"));
+        for (place, runtime, status) in [
+            (&fit, RuntimeChoice::OpenCode, Status::Ok),
+            (&unfit, RuntimeChoice::OpenCode, Status::Failure),
+            (&unfit, RuntimeChoice::Auto, Status::Warning),
+            (&unfit, RuntimeChoice::Native, Status::Ok),
+        ] {
+            let check = scratch(place, runtime);
+            // Room on the disk of the test is not the question.
+            let is_full = check.detail.contains("MB free") && check.status == Status::Warning;
+            assert!(check.status == status || is_full, "{check:?}");
+        }
     }
 }

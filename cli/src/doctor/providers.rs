@@ -4,13 +4,19 @@ use std::{collections::BTreeSet, time::Duration};
 
 use conclave_engine::plugin::ProviderSpec;
 use conclave_gateway::{HttpSettings, KeyAnswer, examine as ask};
-use conclave_shared::config::{ModelTier, Preset};
+use conclave_shared::{
+    config::{ConfigDocument, ModelTier, NO_CLASSES, Preset, RouteInput, route},
+    model::ModelId,
+};
 use secrecy::SecretString;
 
 use super::{Check, Found, Request, network::unreachable_step};
-use crate::env::{
-    names,
-    providers::{NO_CREDENTIALS, WORKERS_AI, upstream},
+use crate::{
+    env::{
+        Environment, names,
+        providers::{NO_CREDENTIALS, WORKERS_AI, upstream},
+    },
+    run::prepare::overrides::{HOW_TO_NAME_MODELS, Overrides, check_models},
 };
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
@@ -42,11 +48,48 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         Err(failure) => Found::one(Check::of_error("providers", &failure)),
         Ok(providers) if providers.is_empty() => Found::one(Check::of_error("providers", &NO_CREDENTIALS)),
         Ok(providers) => {
+            let credentials = providers.iter().map(|spec| spec.name.clone()).collect();
             let mut found = Found::default();
+            found.checks.extend(models(env, &credentials));
             found.checks.extend(ask_all(request, providers).await);
             found
         }
     }
+}
+
+/// Returns whether reviewers have a model with these providers, by the walk that a review makes; no check where they have. A document
+/// of all reviews may name others, so nothing is said beside one.
+fn models(env: &Environment, credentials: &BTreeSet<String>) -> Option<Check> {
+    const NAME: &str = "models";
+    if env.get(names::CONFIG_URL).is_some() {
+        return None;
+    }
+    let named = env.get("CONCLAVE_MODELS").unwrap_or_default().split(',');
+    let named: Result<Vec<ModelId>, _> = named
+        .filter(|name| !name.is_empty())
+        .map(str::parse::<ModelId>)
+        .collect();
+    let models = match named {
+        Ok(models) => models,
+        Err(error) => return Some(Check::of_error(NAME, &format!("CONCLAVE_MODELS: {error}"))),
+    };
+    if let Err(failure) = check_models(&models, &ConfigDocument::default(), credentials) {
+        return Some(Check::of_error(NAME, &failure));
+    }
+    let overrides = Overrides {
+        models,
+        ..Overrides::default()
+    };
+    let input = RouteInput {
+        document: &overrides.effective(&ConfigDocument::default()),
+        preset: Preset::default(),
+        credentials,
+        trivial: false,
+        classes: &NO_CLASSES,
+    };
+    // All who have to review have models of one class.
+    let none = route("generalist", input).err()?;
+    Some(Check::failure(NAME, none.to_string()).next(HOW_TO_NAME_MODELS))
 }
 
 /// Asks all of them at once.
@@ -81,6 +124,10 @@ async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Dur
     match ask(&upstream(provider), below, http, limit).await {
         Err(error) => Check::of_error(&name, &error),
         Ok(KeyAnswer::Taken(models)) => taken(&name, provider, &models),
+        Ok(KeyAnswer::Refused(status, words)) if provider.credential.is_none() => {
+            Check::failure(&name, format!("{host} wants a key ({status}: {words})"))
+                .next(format!("set {}", names::COMPATIBLE_API_KEY))
+        }
         Ok(KeyAnswer::Refused(status, words)) => {
             Check::failure(&name, format!("{host} refuses the key ({status}: {words})"))
                 .next("correct the key, or make a new one at the provider")
@@ -92,6 +139,12 @@ async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Dur
             ),
         )
         .next("see the provider's address, unless it is known to have no list of models"),
+        Ok(KeyAnswer::NoProvider(status)) => {
+            let detail =
+                format!("{host} answers {status}, and sends something else than a list of models, such as a page");
+            Check::failure(&name, detail)
+                .next("correct the provider's address, or see what answers in its place (a proxy, a login)")
+        }
         Ok(KeyAnswer::Silent(problem)) => {
             Check::failure(&name, format!("{host} cannot be reached: {problem}")).next(unreachable_step(&problem))
         }

@@ -5,6 +5,7 @@ use conclave_git::{GitError, Repository};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Request};
+use crate::run::prepare::organization::faults_of_rules;
 
 const NAME: &str = "settings";
 
@@ -44,6 +45,23 @@ pub(super) async fn required_sandbox(request: &Request<'_>, repository: &Reposit
     };
     let parsed = read(repository, &commit).await.ok()??;
     parsed.config.review.require_sandbox
+}
+
+/// Looks at the engineering rules that count, as a review reads them. No check where there are none, and where they are not known.
+pub(super) async fn rules(request: &Request<'_>, repository: &Repository) -> Option<Check> {
+    const NAME: &str = "rules";
+    let Target::At(_, commit) = target(request, repository).await else {
+        return None;
+    };
+    let settings = read(repository, &commit).await.ok()?.unwrap_or_default();
+    let place = settings.config.codex.rules.as_deref();
+    Some(match faults_of_rules(request.env, repository, &commit, place).await {
+        Ok(None) => return None,
+        Ok(Some(faults)) if faults.is_empty() => Check::ok(NAME, "the engineering rules have no fault"),
+        Ok(Some(faults)) => Check::warning(NAME, faults.join("\n"))
+            .next("correct them where they are; what cannot be read is left out, and the bot does not approve"),
+        Err(failure) => Check::of_error(NAME, &failure),
+    })
 }
 
 async fn versions(request: &Request<'_>, repository: &Repository) -> Result<Vec<Version>, GitError> {
@@ -136,7 +154,7 @@ fn check(versions: &[Version]) -> Option<Check> {
         .filter(|version| !version.problems.is_empty())
         .map(|version| {
             let problems: Vec<String> = version.problems.iter().map(ToString::to_string).collect();
-            format!("{}: {}", version.name, problems.join("; "))
+            format!("{}:\n{}", version.name, problems.join("\n"))
         })
         .collect();
     if faulty.is_empty() {
@@ -159,7 +177,7 @@ fn check(versions: &[Version]) -> Option<Check> {
     } else {
         "correct it on the target branch; until then these settings keep their defaults"
     };
-    Some(Check::warning(NAME, faulty.join("; ")).next(step))
+    Some(Check::warning(NAME, faulty.join("\n")).next(step))
 }
 
 #[cfg(test)]
@@ -188,17 +206,17 @@ mod tests {
         assert_eq!(fine.status, Status::Ok);
         assert!(fine.detail.contains("of main has no fault"), "{}", fine.detail);
         for (versions, places, step) in [
-            (vec![bad("main")], vec!["main: "], "the bot does not approve"),
-            (vec![good(), bad("HEAD")], vec!["HEAD: "], "before it is merged"),
-            (vec![bad("HEAD")], vec!["HEAD: "], "before it is merged"),
+            (vec![bad("main")], vec!["main:\n"], "the bot does not approve"),
+            (vec![good(), bad("HEAD")], vec!["HEAD:\n"], "before it is merged"),
+            (vec![bad("HEAD")], vec!["HEAD:\n"], "before it is merged"),
             (
                 vec![bad("HEAD alone")],
-                vec!["HEAD alone: "],
+                vec!["HEAD alone:\n"],
                 "fetch the target branch to see which settings count",
             ),
             (
                 vec![bad("main"), bad("HEAD")],
-                vec!["main: ", "HEAD: "],
+                vec!["main:\n", "HEAD:\n"],
                 "the bot does not approve",
             ),
         ] {

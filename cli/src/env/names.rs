@@ -7,7 +7,6 @@ macro_rules! variables {
         pub(crate) const $name: &str = $text;)+
 
         /// All of them with their descriptions.
-        #[cfg(test)]
         pub(crate) const ALL: &[(&str, &str)] = &[$(($text, concat!($($doc),+))),+];
     };
 }
@@ -102,7 +101,7 @@ variables! {
     NO_PROXY = "NO_PROXY";
     /// Address behind a place in the terminal, with `{path}` and `{line}`, as in `idea://open?file={path}&line={line}`.
     EDITOR_LINK = "CONCLAVE_EDITOR_LINK";
-    /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
+    /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `conclave=warn`, which leaves out what libraries say.
     LOG = "CONCLAVE_LOG";
     /// Additional certificates (PEM) to trust in every HTTPS connection: to the forge, model providers, both Workers and a collector.
     CA_FILE = "CONCLAVE_CA_FILE";

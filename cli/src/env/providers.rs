@@ -20,7 +20,7 @@ pub(crate) const NO_CREDENTIALS: &str = "no model provider has credentials. Set 
 const OPENAI_ADDRESS: &str = "https://api.openai.com/v1";
 
 /// The name of an endpoint of one's own among the providers.
-const COMPATIBLE: &str = "compatible";
+pub(crate) const COMPATIBLE: &str = "compatible";
 
 /// The name of Workers AI among the providers.
 pub(crate) const WORKERS_AI: &str = "cloudflare-workers-ai";

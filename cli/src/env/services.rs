@@ -17,7 +17,7 @@ impl Environment {
     /// The certificates that the user names, to trust besides the system's.
     pub(crate) fn certificates(&self) -> Result<ExtraCertificates, Failure> {
         ExtraCertificates::read(self.get(names::CA_FILE))
-            .map_err(|error| Failure::Settings(format!("{error}. Correct --ca-file, or {}", names::CA_FILE)))
+            .map_err(|error| Failure::Settings(format!("{error}. Correct {}, or what --ca-file names", names::CA_FILE)))
     }
 
     /// The job's own token: the one that this variable has, else those that a job of GitHub may ask for.

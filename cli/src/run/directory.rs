@@ -4,7 +4,7 @@ use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt, path::PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::reports;
+use super::{recording, reports};
 use crate::{
     args::refused_directories,
     env::Environment,
@@ -41,6 +41,7 @@ impl RunDirectory {
         let create = |path: &Utf8Path| {
             let path = private_files::open(path, environment.job_checkout())?;
             remove_own(&path)?;
+            private_files::hide_from_git(&path, &[recording::FILE])?;
             for name in DIRECTORIES {
                 std::fs::DirBuilder::new().mode(0o700).create(path.join(name))?;
             }
@@ -78,6 +79,7 @@ pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Enviro
     private_files::open(directory, environment.job_checkout())
         .and_then(|path| {
             remove_files(&path, &reports::NAMES)?;
+            private_files::hide_from_git(&path, &[recording::FILE])?;
             tempfile::tempfile_in(path)
         })
         .map(drop)
@@ -167,32 +169,21 @@ const SHARED_ROOT: [&str; 2] = ["conclave", "runs"];
 
 /// The user's state directory; nothing for a user without a home.
 fn state_directory(environment: &Environment) -> Option<Utf8PathBuf> {
-    match (environment.get("XDG_STATE_HOME"), environment.get("HOME")) {
-        (Some(state), _) => Some(Utf8PathBuf::from(state)),
-        (None, Some(home)) => Some(Utf8PathBuf::from(home).join(".local/state")),
-        (None, None) => None,
-    }
+    environment.user_directory("XDG_STATE_HOME", ".local/state")
 }
 
 /// Where the last good configuration is kept; nowhere for a user without a home.
 pub(crate) fn cache_directory(environment: &Environment) -> Option<Utf8PathBuf> {
-    let cache = match (environment.get("XDG_CACHE_HOME"), environment.get("HOME")) {
-        (Some(cache), _) => Utf8PathBuf::from(cache),
-        (None, Some(home)) => Utf8PathBuf::from(home).join(".cache"),
-        (None, None) => return None,
-    };
-    Some(cache.join("conclave"))
+    Some(environment.user_directory("XDG_CACHE_HOME", ".cache")?.join("conclave"))
 }
 
 /// Where `conclave runtime install` puts programs; nowhere for a user without a home.
 pub(crate) fn programs_directory(environment: &Environment) -> Option<Utf8PathBuf> {
-    let data = match (environment.get("XDG_DATA_HOME"), environment.get("HOME")) {
-        (Some(data), _) => Utf8PathBuf::from(data),
-        (None, Some(home)) => Utf8PathBuf::from(home).join(".local/share"),
-        (None, None) => return None,
-    };
-    // A relative one would be in the code under review.
-    Some(data.join("conclave")).filter(|directory| directory.is_absolute())
+    Some(
+        environment
+            .user_directory("XDG_DATA_HOME", ".local/share")?
+            .join("conclave"),
+    )
 }
 
 /// The directory for scratch space.

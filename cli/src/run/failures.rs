@@ -93,6 +93,7 @@ fn of_process(error: &ProcessError) -> FailureKind {
         ProcessError::Version { .. } | ProcessError::NoVersion { .. } | ProcessError::NoRipgrep => {
             FailureKind::WrongImage
         }
+        ProcessError::Place(_) => FailureKind::Settings,
         // A program for another machine or C library, or one that the job's user may not run.
         ProcessError::Start(_, source)
             if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)

@@ -27,7 +27,7 @@ use serde::Serialize;
 use self::tokenizer::Tokenizer;
 use super::{
     finish::nothing::nothing_left,
-    prepare::{ChosenBy, Prepared, change::Source, components::Components, prepare},
+    prepare::{ChosenBy, Prepared, change::Source, components::Components, overrides::no_reviewer, prepare},
     scratch::Scratch,
     start::{
         choice::find_programs,
@@ -358,8 +358,7 @@ async fn document(
     warnings.extend(prepared.warnings.iter().cloned());
     let partly = |gap: &String| format!("this review would approve nothing: {gap}");
     warnings.extend(plan.gaps.iter().map(partly));
-    let no_reviewer = plan.why_no_reviewer();
-    warnings.extend(no_reviewer.map(|why| format!("no reviewer can run: {why}")));
+    warnings.extend(no_reviewer(plan));
     let approval_holds = prepared.approval_holds.clone();
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
         effort: effort_of(name, &prepared),

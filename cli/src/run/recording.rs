@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 use conclave_engine::{plugin::ProviderSpec, review::RuntimeName, untrusted::Nonce};
-use conclave_gateway::{Recording, RecordingMode};
+use conclave_gateway::{ConfigError, Recording, RecordingMode};
 
 use crate::{
     args::CommonArguments,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The recording's file in its directory.
-const FILE: &str = "model-calls.jsonl";
+pub(super) const FILE: &str = "model-calls.jsonl";
 /// The note that held the boundary of the prompts' sections.
 const BOUNDARY: &str = "boundary";
 /// The note that names the agent runtime.
@@ -31,12 +31,22 @@ pub(crate) enum RunRecording {
 impl RunRecording {
     pub(crate) fn open(arguments: &CommonArguments, environment: &Environment) -> Result<Self, Failure> {
         if let Some(file) = &arguments.replay_models {
-            return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
+            let recording = Recording::open(file.as_std_path()).map_err(|error| match error {
+                ConfigError::Recording(_, problem) => Failure::Settings(format!(
+                    "--replay-models {file}: {problem}. Name the file {FILE} of a directory that --record has written"
+                )),
+                other => other.into(),
+            })?;
+            return Ok(Self::Replay(Arc::new(recording)));
         }
         let Some(directory) = &arguments.record else {
             return Ok(Self::Off);
         };
-        let directory = private_files::open(directory, environment.job_checkout()).map_err(|error| {
+        let opened = private_files::open(directory, environment.job_checkout()).and_then(|path| {
+            private_files::hide_from_git(&path, &[FILE])?;
+            Ok(path)
+        });
+        let directory = opened.map_err(|error| {
             Failure::Settings(format!(
                 "failed to make the directory of the recording {directory}: {error}. Name a directory that can be written \
                  with --record"

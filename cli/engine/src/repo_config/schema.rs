@@ -17,6 +17,9 @@ use super::RepoConfig;
 
 /// A language as people call it: letters first, at most 40 characters.
 pub(super) const LANGUAGE: &str = r"^\p{L}[\p{L} ()-]{1,39}$";
+/// The same for the schema, in what every dialect of regular expressions knows: some have no classes of Unicode, Python's among them.
+/// Beyond ASCII every character is a letter to it.
+pub(super) const LANGUAGE_IN_SCHEMA: &str = r"^[^\x00-@\[-`{-\x7f][^\x00-\x1f!-'*-,.-@\[-`{-\x7f]{1,39}$";
 /// Anything but white space alone.
 pub(super) const NOT_BLANK: &str = r"\S";
 

@@ -14,8 +14,9 @@ const FORWARDED: [HeaderName; 4] = [
     HeaderName::from_static("anthropic-beta"),
 ];
 
-/// The headers that a call to this provider always carries.
+/// The headers that a call to the provider of this name always carries.
 pub(crate) fn provider_headers(
+    provider: &str,
     wire: Wire,
     credential: Option<&SecretString>,
     extra: &[(String, SecretString)],
@@ -31,19 +32,19 @@ pub(crate) fn provider_headers(
                 (header::AUTHORIZATION, format!("Bearer {}", credential.expose_secret()))
             }
         };
-        headers.insert(name, secret_value(&value)?);
+        headers.insert(name, secret_value(provider, &value)?);
     }
     for (name, value) in extra {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| ConfigError::Header(name.clone()))?;
-        headers.insert(name, secret_value(value.expose_secret())?);
+        headers.insert(name, secret_value(provider, value.expose_secret())?);
     }
     // The stream has to be read on its way through.
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(headers)
 }
 
-fn secret_value(text: &str) -> Result<HeaderValue, ConfigError> {
-    let mut value = HeaderValue::from_str(text.trim()).map_err(|_| ConfigError::Credential)?;
+fn secret_value(provider: &str, text: &str) -> Result<HeaderValue, ConfigError> {
+    let mut value = HeaderValue::from_str(text.trim()).map_err(|_| ConfigError::Credential(provider.to_owned()))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -99,8 +100,17 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_two_lines_is_called_by_its_provider_and_not_shown() {
+        let key = SecretString::from("first\nsecond");
+        let error = provider_headers("anthropic", Wire::Anthropic, Some(&key), &[]).expect_err("two lines");
+        let error = error.to_string();
+        assert!(error.contains("`anthropic`") && !error.contains("second"), "{error}");
+    }
+
+    #[test]
     fn secrets_are_marked() {
         let headers = provider_headers(
+            "openai",
             Wire::OpenAiChat,
             Some(&SecretString::from("hidden-credential")),
             &[("cf-aig-authorization".to_owned(), SecretString::from("Bearer hidden"))],

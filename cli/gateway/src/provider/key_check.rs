@@ -21,6 +21,8 @@ pub enum KeyAnswer {
     Refused(u16, String),
     /// It answers, but not to this question: it may have no list of models.
     Unknown(u16),
+    /// Something else answers than a provider, such as a page.
+    NoProvider(u16),
     /// It does not answer, and why.
     Silent(String),
 }
@@ -38,7 +40,12 @@ pub async fn examine(
     let mut base = upstream.base_url.clone();
     base.set_path(&format!("{}/", base.path().trim_end_matches('/')));
     let address = base.join(below).map_err(|_| wrong())?;
-    let mut headers = provider_headers(upstream.wire, upstream.credential.as_ref(), &upstream.extra_headers)?;
+    let mut headers = provider_headers(
+        &upstream.name,
+        upstream.wire,
+        upstream.credential.as_ref(),
+        &upstream.extra_headers,
+    )?;
     if upstream.wire == Wire::Anthropic {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
@@ -61,28 +68,34 @@ pub async fn examine(
 }
 
 fn answer(status: u16, body: &[u8]) -> KeyAnswer {
-    let body = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let parsed = serde_json::from_slice::<Value>(body);
+    let is_json = parsed.is_ok();
+    let body = parsed.unwrap_or_default();
     match status {
-        200..=299 => KeyAnswer::Taken(models(&body)),
+        200..=299 => match models(&body) {
+            Some(models) => KeyAnswer::Taken(models),
+            None if is_json => KeyAnswer::Unknown(status),
+            None => KeyAnswer::NoProvider(status),
+        },
         401 | 403 => KeyAnswer::Refused(status, words(&body)),
         status => KeyAnswer::Unknown(status),
     }
 }
 
-/// The names in a list of models: `data[].id` of Anthropic and `OpenAI`, `result[].name` of Workers AI.
-fn models(body: &Value) -> Vec<String> {
-    let rows = body["data"].as_array().or_else(|| body["result"].as_array());
+/// The names in a list of models: `data[].id` of Anthropic and `OpenAI`, `result[].name` of Workers AI, and a bare list of some model
+/// servers. `None` for anything else.
+fn models(body: &Value) -> Option<Vec<String>> {
+    let below = body["data"].as_array().or_else(|| body["result"].as_array());
+    let rows = below.or_else(|| body.as_array())?;
     let name = |row: &Value| row["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
-    rows.into_iter()
-        .flatten()
-        .filter_map(|row| {
-            row["name"]
-                .as_str()
-                .filter(|name| name.starts_with("@cf/"))
-                .map(str::to_owned)
-                .or_else(|| name(row))
-        })
-        .collect()
+    let names = rows.iter().filter_map(|row| {
+        row["name"]
+            .as_str()
+            .filter(|name| name.starts_with("@cf/"))
+            .map(str::to_owned)
+            .or_else(|| name(row))
+    });
+    Some(names.collect())
 }
 
 /// The provider's words about a refusal, as one short line.
@@ -155,13 +168,19 @@ mod tests {
     #[test]
     fn lists_and_refusals_of_all_providers_are_read() {
         let workers_ai = serde_json::json!({"result": [{"id": "uuid", "name": "@cf/moonshotai/kimi-k2.6"}]});
-        assert_eq!(models(&workers_ai), ["@cf/moonshotai/kimi-k2.6"]);
+        assert_eq!(models(&workers_ai), Some(vec!["@cf/moonshotai/kimi-k2.6".to_owned()]));
         let refused = br#"{"errors":[{"code":10000,"message":"Authentication error"}]}"#;
         assert_eq!(
             answer(401, refused),
             KeyAnswer::Refused(401, "Authentication error".to_owned())
         );
         assert_eq!(answer(404, b"<html>"), KeyAnswer::Unknown(404));
-        assert_eq!(answer(200, b"{}"), KeyAnswer::Taken(Vec::new()));
+        assert_eq!(answer(200, br#"{"data":[]}"#), KeyAnswer::Taken(Vec::new()));
+        let bare = answer(200, br#"[{"id":"qwen3"}]"#);
+        assert_eq!(bare, KeyAnswer::Taken(vec!["qwen3".to_owned()]));
+        assert_eq!(answer(200, b"{}"), KeyAnswer::Unknown(200));
+        for page in [&b"<html>Sign in</html>"[..], b"", b"ok"] {
+            assert_eq!(answer(200, page), KeyAnswer::NoProvider(200));
+        }
     }
 }

@@ -11,7 +11,7 @@ use conclave_resilience::{
     classify::{FailureClass, ProviderFault, classify},
     retry::{http_date, retry_after},
 };
-use conclave_shared::model::ModelId;
+use conclave_shared::{error_chain::with_sources, model::ModelId};
 use reqwest::{Response, header};
 use tokio::time::timeout;
 
@@ -158,9 +158,10 @@ impl Attempt<'_> {
             provider.connected();
         } else if provider.not_connected() {
             let name = self.model.provider();
-            tracing::warn!(
-                "no connection to the provider {name} can be made: check its address, the network and the proxy (`conclave doctor`)"
-            );
+            let problem = sent.as_ref().and_then(|sent| sent.as_ref().err());
+            let step = problem.and_then(|problem| conclave_certificates::remedy(&with_sources(problem)));
+            let step = step.unwrap_or("check its address, the network and the proxy (`conclave doctor`)");
+            tracing::warn!("no connection to the provider {name} can be made: {step}");
         }
         let response = sent.ok_or(ProviderFault::Timeout)?.map_err(|error| {
             let is_late = error.is_timeout();

@@ -24,7 +24,7 @@ pub enum InstallError {
     #[error("the registry's address cannot be used: {0}. Correct npm_config_registry or --registry")]
     Registry(String),
     /// The certificates that are to be trusted cannot be read.
-    #[error("{0}. Correct --ca-file or CONCLAVE_CA_FILE")]
+    #[error("{0}. Correct CONCLAVE_CA_FILE, or what --ca-file names")]
     Certificates(#[from] CertificatesError),
     /// No connection.
     #[error(
@@ -101,7 +101,7 @@ pub enum InstallError {
         expected: String,
     },
     /// The file cannot be read.
-    #[error("failed to read {0}: {1}")]
+    #[error("failed to read {0}: {1}. Name a package's file with --tarball, as `npm pack` makes it")]
     Read(Utf8PathBuf, #[source] io::Error),
     /// A file or directory cannot be written.
     #[error("failed to write {path}: {source}. {}; nothing was installed", remedy(.source, .megabytes))]

@@ -58,7 +58,9 @@ pub(crate) enum FetchError {
     Status(u16, Detail),
     #[error("answered with more than {0} bytes")]
     TooLarge(usize),
-    #[error("answered something that is not a configuration: {0}")]
+    #[error(
+        "answered something that is not a configuration ({0}): see that CONCLAVE_CONFIG_URL is the Worker's own address"
+    )]
     Garbage(String),
     #[error(
         "has a document of schema version {0}, and this conclave understands up to {SCHEMA_VERSION}: update conclave"

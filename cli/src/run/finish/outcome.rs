@@ -9,7 +9,7 @@ use crate::{
     context::Context,
     exit::{Exit, Failure},
     output::Output,
-    run::prepare::{Prepared, change::Job},
+    run::prepare::{Prepared, change::Job, overrides::no_reviewer},
 };
 
 /// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
@@ -74,10 +74,10 @@ pub(crate) fn worth_a_review(
         let report = report_of_nothing(prepared, run_id);
         return Err(nothing::show(&report, &text, arguments, context).map(|()| Exit::Reviewed));
     }
-    match prepared.plan.why_no_reviewer() {
+    match no_reviewer(&prepared.plan) {
         None => Ok(prepared),
         // An outage must not block a merge by a red job: the review is posted as inconclusive.
         Some(_) if prepared.plan.is_switched_off() => Ok(prepared),
-        Some(none) => Err(Err(Failure::Settings(format!("no reviewer can run: {none}")))),
+        Some(none) => Err(Err(Failure::Settings(none))),
     }
 }

@@ -86,7 +86,7 @@ fn certificates(env: &Environment, scratch: &Utf8Path) -> Result<Option<Utf8Path
     }
     let bundle = conclave_certificates::bundle(&files).map_err(|error| {
         Failure::Settings(format!(
-            "{error}. Correct --ca-file, {} or CI_SERVER_TLS_CA_FILE",
+            "{error}. Correct {}, what --ca-file names, or CI_SERVER_TLS_CA_FILE",
             names::CA_FILE
         ))
     })?;

@@ -4,12 +4,12 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::{Content, Diff, FilteredDiff, text_of},
-    plugin::ReviewPlugin,
+    plugin::{self, ReviewPlugin},
     review::Plan,
     rules::AppliedRules,
 };
 use conclave_fetch::{FetchSettings, Fetcher, TextUrl};
-use conclave_git::Blob;
+use conclave_git::{Blob, Repository};
 use conclave_plugin_agents_md::{
     AgentsMdPlugin, AgentsMdSettings, ChangedFile, Hint, Instructions, REVIEWER, Survey, Unread, not_shown, places,
 };
@@ -20,7 +20,7 @@ use crate::{
     diff::Spool,
     env::{Environment, names},
     exit::Failure,
-    run::prepare::change::Job,
+    run::{directory::cache_directory, prepare::change::Job},
 };
 
 /// The longest patch that the survey looks at, in bytes: nobody writes more by hand.
@@ -42,12 +42,7 @@ impl OrganizationSettings {
     /// Reads them.
     pub(crate) fn read(environment: &Environment, secret: Option<&SecretString>) -> Result<Self, Failure> {
         // Below the user's directory for such things, which a CI job may put into its cache.
-        let cache = match (environment.get("XDG_CACHE_HOME"), environment.get("HOME")) {
-            (Some(cache), _) => Some(Utf8PathBuf::from(cache)),
-            (None, Some(home)) => Some(Utf8PathBuf::from(home).join(".cache")),
-            (None, None) => None,
-        };
-        let cache = cache.map(|cache| cache.join("conclave/fetched"));
+        let cache = cache_directory(environment).map(|cache| cache.join("fetched"));
         let mut fetch = FetchSettings::new(cache, secret.cloned());
         fetch.extra_ca_file = environment.get(names::CA_FILE).map(Into::into);
         let template = environment.get(names::AGENTS_MD_TEMPLATE_URL).map(TextUrl::parse);
@@ -148,6 +143,32 @@ fn rule_source(
     RuleSource::of_argument(place, &here, root)
         .map(|source| Some(Ok(source)))
         .map_err(|error| Failure::Settings(format!("--codex-rules: {error}")))
+}
+
+/// The faults of the engineering rules at a commit, read as a review reads them; nothing where none are configured. No copy is kept.
+pub(crate) async fn faults_of_rules(
+    environment: &Environment,
+    repository: &Repository,
+    commit: &str,
+    of_repository: Option<&str>,
+) -> Result<Option<Vec<String>>, Failure> {
+    let argument = environment.get("CONCLAVE_CODEX_RULES");
+    let Some(source) = rule_source(repository.root(), argument, of_repository)? else {
+        return Ok(None);
+    };
+    let mut fetch = FetchSettings::new(None, None);
+    fetch.extra_ca_file = environment.get(names::CA_FILE).map(Into::into);
+    let codex = CodexPlugin::new(CodexSettings {
+        source: Some(source),
+        repository: repository.clone(),
+        commit: commit.to_owned(),
+        changed: Vec::new(),
+        fetcher: Fetcher::new(fetch),
+    });
+    let rules = codex.handle();
+    let mut plugins: Vec<Box<dyn ReviewPlugin>> = vec![Box::new(codex)];
+    let failures = plugin::bootstrap(&mut plugins).await;
+    Ok(Some(failures.into_iter().chain(rules.applied().warnings).collect()))
 }
 
 fn changed_path(path: &str, old_path: &str, reviewed: bool) -> ChangedPath {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conclave_engine::repo_config::RepoConfig;
+use conclave_engine::{repo_config::RepoConfig, review::Plan};
 use conclave_shared::{
     config::{
         CapabilityOverrides, ConfigDocument, EffortOverrides, ModelTier, Preset, TimeLimitOverrides, known_providers,
@@ -12,7 +12,15 @@ use conclave_shared::{
     nearest::nearest,
 };
 
-use crate::{args::PlanningArguments, exit::Failure};
+use crate::{
+    args::PlanningArguments,
+    env::{names, providers::COMPATIBLE},
+    exit::{Failure, capitalized},
+};
+
+/// The next step where no reviewer has a model.
+pub(crate) const HOW_TO_NAME_MODELS: &str = "name models of a provider that has credentials with --models or CONCLAVE_MODELS, as in \
+     `--models compatible/NAME`, or set the key of a provider of these models";
 
 /// The settings above the document.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +100,15 @@ impl Overrides {
     }
 }
 
+/// Returns the reason why no reviewer can run, with the next step where that is for want of models.
+pub(crate) fn no_reviewer(plan: &Plan) -> Option<String> {
+    let why = plan.why_no_reviewer()?;
+    // What an operator has switched off, the job need not correct.
+    let lacks_models = !plan.members.is_empty() && !plan.is_switched_off();
+    let step = lacks_models.then(|| format!(". {}", capitalized(HOW_TO_NAME_MODELS)));
+    Some(format!("no reviewer can run: {why}{}", step.unwrap_or_default()))
+}
+
 /// Returns whether every model of the job has a known provider, so that a typing error is found before anything is paid for.
 pub(crate) fn check_models(
     models: &[ModelId],
@@ -104,6 +121,12 @@ pub(crate) fn check_models(
         return Ok(());
     };
     let name = model.provider();
+    if name == COMPATIBLE {
+        return Err(Failure::Settings(format!(
+            "--models {model}: {} is not set. Set it to the endpoint's address, as in http://localhost:11434/v1",
+            names::COMPATIBLE_BASE_URL
+        )));
+    }
     let hint = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("Did you mean `{near}/{}`?", model.model()),
         None => format!("Known are {}", known.into_iter().collect::<Vec<_>>().join(", ")),
@@ -116,6 +139,21 @@ pub(crate) fn check_models(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_of_an_endpoint_without_an_address_names_its_variable() {
+        let said = |model: &str| {
+            let models = [model.parse().expect("a model")];
+            let error = check_models(&models, &ConfigDocument::default(), &BTreeSet::new()).expect_err("not known");
+            error.to_string()
+        };
+        let compatible = said("compatible/qwen3");
+        assert!(
+            compatible.contains("CONCLAVE_COMPATIBLE_BASE_URL is not set. Set it"),
+            "{compatible}"
+        );
+        assert!(said("antropic/x").contains("Did you mean `anthropic/x`?"));
+    }
 
     #[test]
     fn the_job_counts_more_than_the_project_and_both_more_than_every_document() {

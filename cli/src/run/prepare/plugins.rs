@@ -84,15 +84,23 @@ pub(crate) fn library(
     let Some(directory) = directory else {
         return Ok((library, Vec::new()));
     };
-    // Which directory it is, the caller says.
-    let failed = |error: std::io::Error| {
-        Failure::Settings(format!("--prompts {directory}: failed to read the prompts: {error}"))
+    let unread = |error: std::io::Error| {
+        Failure::Settings(format!(
+            "--prompts {directory}: failed to read it: {error}. Name a directory with the prompts that replace built-in ones"
+        ))
     };
     let mut texts = Vec::new();
-    for entry in directory.read_dir_utf8().map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in directory.read_dir_utf8().map_err(unread)? {
+        let entry = entry.map_err(unread)?;
         if let Some(name) = entry.file_name().strip_suffix(".md") {
-            texts.push((name.to_owned(), std::fs::read_to_string(entry.path()).map_err(failed)?));
+            let text = std::fs::read_to_string(entry.path()).map_err(|error| {
+                let step = match error.kind() {
+                    std::io::ErrorKind::InvalidData => "Save it as UTF-8",
+                    _ => "Make it readable, or take it away",
+                };
+                Failure::Settings(format!("failed to read the prompt {}: {error}. {step}", entry.path()))
+            })?;
+            texts.push((name.to_owned(), text));
         }
     }
     if texts.is_empty() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
-use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError, no_opencode};
+use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError, no_opencode, unfit_place};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::{redact::Redactor, sandbox::SandboxLevel};
 use secrecy::SecretString;
@@ -83,11 +83,16 @@ pub(crate) async fn find_programs(env: &Environment, sandbox: &Sandbox) -> Resul
     search.programs().await
 }
 
-/// Returns whether a problem is one of an OpenCode that is there: another version, or one that cannot be started.
+/// Returns whether a problem is one of an OpenCode that is there: another version, one that cannot be started, or one that does not
+/// find its way here.
 const fn is_its_own(problem: &ProcessError) -> bool {
     matches!(
         problem,
-        ProcessError::NoneFits(_) | ProcessError::Version(..) | ProcessError::NoVersion(..) | ProcessError::Start(..)
+        ProcessError::NoneFits(_)
+            | ProcessError::Version(..)
+            | ProcessError::NoVersion(..)
+            | ProcessError::Start(..)
+            | ProcessError::Place(_)
     )
 }
 
@@ -131,7 +136,11 @@ impl Starting {
         }
         let sandbox = around_child(env, place.workspace, &[])?;
         let replaceable = choice != Some(RuntimeChoice::OpenCode) && !is_named;
-        let programs = match find_programs(env, &sandbox).await {
+        let programs = match unfit_place(place.scratch) {
+            Some(problem) => Err(problem),
+            None => find_programs(env, &sandbox).await,
+        };
+        let programs = match programs {
             Ok(programs) => programs,
             Err(problem) if replaceable => return Ok(Self::Native { instead: Some(problem) }),
             Err(problem) => return Err(problem.into()),

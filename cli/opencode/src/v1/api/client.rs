@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::{EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt, text_of_blocks};
 use conclave_shared::error_chain::with_sources;
 use futures_util::{Stream, StreamExt};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -59,7 +60,7 @@ impl Client {
         self.http
             .request(method, format!("{}{path}", self.base))
             .basic_auth("opencode", Some(&self.password))
-            .header("x-opencode-directory", self.workspace.as_str())
+            .header("x-opencode-directory", header_value(&self.workspace))
     }
 
     async fn send(&self, what: &str, request: RequestBuilder, limit: Duration) -> Result<Response, RuntimeError> {
@@ -201,6 +202,11 @@ impl Client {
     }
 }
 
+/// A directory in a header. `OpenCode` decodes it, and takes each byte of a header for a character of its own.
+fn header_value(directory: &Utf8Path) -> String {
+    utf8_percent_encode(directory.as_str(), NON_ALPHANUMERIC).to_string()
+}
+
 /// A whole answer, which may be the work of another program in OpenCode's place: it is read up to a limit.
 async fn whole(response: Response, max: usize) -> Result<Vec<u8>, String> {
     let mut answer = Vec::new();
@@ -235,4 +241,20 @@ fn earlier_message(message: &Value) -> Option<EarlierMessage> {
         id: info["id"].as_str().unwrap_or_default().to_owned(),
         text,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_encoded_for_its_header_whatever_is_in_it() {
+        for (directory, value) in [
+            ("/tmp/plain", "%2Ftmp%2Fplain"),
+            ("/tmp/ümlaut", "%2Ftmp%2F%C3%BCmlaut"),
+            ("/tmp/漢%20字", "%2Ftmp%2F%E6%BC%A2%2520%E5%AD%97"),
+        ] {
+            assert_eq!(header_value(Utf8Path::new(directory)), value);
+        }
+    }
 }

@@ -1,0 +1,222 @@
+//! Reading a command line, and what the environment says of it.
+
+use std::ffi::OsString;
+
+use clap::{
+    ArgAction, ArgMatches, CommandFactory, FromArgMatches,
+    builder::BoolishValueParser,
+    error::{ContextKind, ContextValue, ErrorKind},
+    parser::ValueSource,
+};
+use conclave_shared::nearest::nearest;
+
+use super::Arguments;
+use crate::env::{Environment, names};
+
+/// The first part of the names of variables of ours.
+const PREFIX: &str = "CONCLAVE_";
+/// Beginnings of names behind it that are none of this program's: those of the GitLab component, and of the project's own scripts.
+const OTHERS: [&str; 9] = [
+    "INPUT_", "VAULT_", "TEST_", "BENCH_", "UPDATE_", "WRITE_", "BUILD_", "ROOT", "TOOLS",
+];
+
+impl Arguments {
+    /// Reads a command line, and what the environment says of it. CI systems cannot unset a variable, so an empty one counts
+    /// as not set; an empty argument is a mistake, as of a script whose variable is empty: as a path it would mean "here".
+    pub(crate) fn read(
+        arguments: impl IntoIterator<Item = OsString>,
+        environment: &Environment,
+    ) -> Result<Self, clap::Error> {
+        let given: Vec<OsString> = arguments.into_iter().collect();
+        let mut command = prepared(Self::command(), environment);
+        let matches = command
+            .try_get_matches_from_mut(&given)
+            .map_err(|error| with_variable(error, &given, environment))?;
+        if let Some(empty) = empty_argument(&command, &matches) {
+            let problem = format!("'{empty}' is empty: give it a value, or leave it out");
+            return Err(command.error(ErrorKind::InvalidValue, problem));
+        }
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// The command without the variables that are empty, with switches whose variables can be written as CI systems do, and with
+/// values that begin with a minus; and so all commands below it.
+fn prepared(command: clap::Command, environment: &Environment) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let name = argument.get_env().and_then(|name| name.to_str());
+        let is_unset = name.is_some_and(|name| environment.get(name).is_none());
+        let argument = if is_unset { argument.env(None::<&str>) } else { argument };
+        if matches!(argument.get_action(), ArgAction::SetTrue) {
+            argument.value_parser(BoolishValueParser::new())
+        } else if argument.get_action().takes_values() && argument.get_long().is_some() {
+            // `-1` is a number out of its range, and no flag.
+            argument.allow_negative_numbers(true)
+        } else {
+            argument
+        }
+    });
+    command.mut_subcommands(|below| prepared(below, environment))
+}
+
+/// An argument of the command line that has an empty value, as its usage shows it.
+fn empty_argument(command: &clap::Command, matches: &ArgMatches) -> Option<String> {
+    let is_empty = |argument: &&clap::Arg| {
+        let id = argument.get_id().as_str();
+        let values = matches.try_get_raw(id).ok().flatten();
+        values.is_some_and(|mut values| values.any(|value| value.is_empty()))
+            && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let here = command.get_arguments().find(is_empty).map(ToString::to_string);
+    here.or_else(|| {
+        let (name, below) = matches.subcommand()?;
+        empty_argument(command.find_subcommand(name)?, below)
+    })
+}
+
+/// An error about a value that came from a variable names the variable, too.
+fn with_variable(mut error: clap::Error, given: &[OsString], environment: &Environment) -> clap::Error {
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let flag = shown.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
+    let Some(long) = flag.strip_prefix("--") else {
+        return error;
+    };
+    let variable = format!("{PREFIX}{}", long.to_uppercase().replace('-', "_"));
+    let is_given = given
+        .iter()
+        .filter_map(|argument| argument.to_str())
+        .any(|argument| argument.split('=').next() == Some(flag.as_str()));
+    if !is_given && environment.get(&variable).is_some() {
+        let _ = error.insert(
+            ContextKind::InvalidArg,
+            ContextValue::String(format!("{variable} ({flag})")),
+        );
+    }
+    error
+}
+
+/// Warnings about variables whose names nothing reads, and that are near to a name that something reads.
+pub(crate) fn mistaken_variables(environment: &Environment) -> Vec<String> {
+    let mut known: Vec<String> = names::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+    variables_of(&Arguments::command(), &mut known);
+    let known: Vec<String> = known
+        .iter()
+        .filter_map(|name| name.strip_prefix(PREFIX))
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let mistake = |name: &str| {
+        let own = name.strip_prefix(PREFIX)?;
+        if OTHERS.iter().any(|other| own.starts_with(other)) || known.contains(&own.to_ascii_lowercase()) {
+            return None;
+        }
+        let meant = nearest(own, known.iter().map(String::as_str))?.to_ascii_uppercase();
+        Some(format!(
+            "{name} has no effect, because Conclave reads no such variable: is {PREFIX}{meant} meant?"
+        ))
+    };
+    environment.names().filter_map(mistake).collect()
+}
+
+/// The variables of all arguments of a command, and of those below it.
+fn variables_of(command: &clap::Command, found: &mut Vec<String>) {
+    let named = command.get_arguments().filter_map(clap::Arg::get_env);
+    found.extend(named.map(|name| name.to_string_lossy().into_owned()));
+    for below in command.get_subcommands() {
+        variables_of(below, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        Environment::new(variables.iter().map(|(name, value)| ((*name).into(), (*value).into())))
+    }
+
+    fn refusal(line: &[&str]) -> String {
+        let given = std::iter::once(&"conclave").chain(line).map(OsString::from);
+        let error = Arguments::read(given, &Environment::default()).expect_err("refused");
+        error.to_string()
+    }
+
+    #[test]
+    fn an_empty_argument_is_named_whatever_it_is() {
+        for (line, named) in [
+            (&["local", "--output="][..], "'--output <DIR>' is empty"),
+            (&["local", "--reports", ""], "'--reports <DIR>' is empty"),
+            (&["local", "--record", ""], "'--record <DIR>' is empty"),
+            (&["local", "--repo="], "'--repo <PATH>' is empty"),
+            (&["plan", "--prompts="], "'--prompts <DIR>' is empty"),
+            (&["local", "--replay-models="], "'--replay-models <FILE>' is empty"),
+            (&["hook", "install", "--repo="], "'--repo <PATH>' is empty"),
+            (&["runtime", "install", "--tarball", ""], "'--tarball <FILE>' is empty"),
+            (&["replay", ""], "'<RUN_DIR>' is empty"),
+        ] {
+            let text = refusal(line);
+            assert!(
+                text.contains(named) && text.contains("leave it out"),
+                "{line:?}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_negative_number_is_out_of_range_and_no_flag() {
+        for (flag, range) in [
+            ("--agents", "-1 is not in 1..=64"),
+            ("--max-cost-usd", "greater than 0"),
+            ("--max-calls", "'-1'"),
+        ] {
+            let text = refusal(&["local", flag, "-1"]);
+            assert!(text.contains(range) && !text.contains("tip:"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_from_a_variable_is_called_by_it() {
+        let error = |given: &[&str]| {
+            let line = ["conclave", "local", "--agents", "many"].map(OsString::from);
+            let error = Arguments::read(line, &Environment::default()).expect_err("refused");
+            let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+            with_variable(error, &given, &environment(&[("CONCLAVE_AGENTS", "many")])).to_string()
+        };
+        let of_variable = error(&["conclave", "local"]);
+        assert!(
+            of_variable.contains("'many' for 'CONCLAVE_AGENTS (--agents)'"),
+            "{of_variable}"
+        );
+        for given in [&["local", "--agents", "many"][..], &["local", "--agents=many"]] {
+            let of_flag = error(given);
+            assert!(of_flag.contains("'--agents <N>'"), "{of_flag}");
+        }
+    }
+
+    #[test]
+    fn a_misspelled_variable_finds_its_name_and_those_of_others_none() {
+        let said = |name: &str| mistaken_variables(&environment(&[(name, "x")]));
+        for (name, meant) in [
+            ("CONCLAVE_STAGD", "CONCLAVE_STAGED"),
+            ("CONCLAVE_MODEL", "CONCLAVE_MODELS"),
+            ("CONCLAVE_CONFIG_URI", "CONCLAVE_CONFIG_URL"),
+        ] {
+            let said = said(name);
+            assert!(
+                said.len() == 1 && said[0].contains(&format!("is {meant} meant?")),
+                "{said:?}"
+            );
+        }
+        for name in [
+            "CONCLAVE_STAGED",
+            "CONCLAVE_CA_FILE",
+            "CONCLAVE_INPUT_AGENT",
+            "CONCLAVE_TEST_ALL",
+            "CONCLAVE_XYZZY",
+            "MODEL",
+        ] {
+            assert_eq!(said(name), [] as [&str; 0], "{name}");
+        }
+    }
+}
