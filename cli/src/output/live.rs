@@ -111,6 +111,11 @@ impl Live {
                     row.state = format!("silent for {silent_seconds} s");
                 });
             }
+            RecordedEvent::Waiting { reviewer, wait_seconds } => {
+                self.change(&mut panel, reviewer, |row| {
+                    row.state = format!("next try in {wait_seconds} s");
+                });
+            }
             RecordedEvent::Usage {
                 reviewer,
                 tokens,
@@ -181,6 +186,8 @@ impl Live {
         let (mark, state) = match (outcome, findings) {
             ("ok", Some(findings)) => ("✓".green(), plural(findings, "finding")),
             ("ok", None) => ("✓".green(), "done".to_owned()),
+            // It has not run, and its reason says why.
+            ("skipped", _) => ("–".dimmed(), "skipped".to_owned()),
             // A session that failed did not find nothing: it was not heard.
             (outcome, _) => ("✗".red(), outcome.replace('_', " ")),
         };

@@ -175,6 +175,11 @@ fn timed_line(line: &RecordedLine) -> Option<String> {
             "…".dimmed(),
             shown_name(reviewer)
         ),
+        RecordedEvent::Waiting { reviewer, wait_seconds } => format!(
+            "  {} {:<14} waits for a model that may be asked: the next attempt is in {wait_seconds} s",
+            "…".dimmed(),
+            shown_name(reviewer)
+        ),
         RecordedEvent::Usage { .. } => return None,
         RecordedEvent::SessionDone {
             reviewer,
@@ -191,7 +196,12 @@ fn timed_line(line: &RecordedLine) -> Option<String> {
             } else {
                 let (outcome, reason) = (outcome.replace('_', " "), reason.as_deref());
                 let reason = reason.unwrap_or("no reason given");
-                format!("  {} {reviewer:<14} {outcome}: {reason}", "✗".red())
+                let mark = if outcome == "skipped" {
+                    "–".dimmed()
+                } else {
+                    "✗".red()
+                };
+                format!("  {mark} {reviewer:<14} {outcome}: {reason}")
             }
         }
         RecordedEvent::Warning { text } => format!("  {} {text}", "!".yellow().bold()),

@@ -234,9 +234,11 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
             Some(format!("{}: {reason}", outcome.as_str().replace('_', " ")))
         }
     };
-    let mark = match &reason {
-        None => "✓".green(),
-        Some(_) => "✗".red(),
+    let mark = match report.outcome {
+        ReviewerOutcome::Ok => "✓".green(),
+        // It has not run, and its reason says why.
+        ReviewerOutcome::Skipped => "–".dimmed(),
+        _ => "✗".red(),
     };
     let mut text = if width >= WIDE {
         let mut line = format!("{name:<14} {time:>8}");

@@ -157,6 +157,18 @@ fn a_review_on_the_defaults_says_so_before_everything_and_first_in_its_account()
 }
 
 #[test]
+fn a_session_that_was_not_needed_is_not_marked_as_one_that_failed() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    review.coordinator.outcome = ReviewerOutcome::Skipped;
+    review.coordinator.reason = Some("there was nothing to judge".to_owned());
+    let text = plain(&shown(&review, 100));
+    assert!(
+        text.contains("\n  – coordinator") && text.contains("\n  ✗ code quality"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_whole_page() {
     insta::assert_snapshot!(plain(&shown(
         &sample(Severity::Warning, "SQL from what a user has typed."),

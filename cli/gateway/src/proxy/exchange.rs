@@ -136,7 +136,9 @@ impl Call<'_> {
                 fault,
                 failed,
             });
+            let waiting = session.wait_until(now() + wait);
             self.unless_called_off(self.rest(wait)).await?;
+            drop(waiting);
             self.request.touch();
         }
     }
@@ -201,6 +203,7 @@ impl Call<'_> {
             if let Some(NextProbe::At(at)) = next {
                 self.core.circuits.record_waiting(&self.asked, at, now);
             }
+            let _waiting = self.request.session.wait_until(now + wait);
             tokio::select! {
                 done = self.unless_called_off(self.rest(wait.min(SIGN_OF_LIFE))) => done?,
                 _ = changes.changed() => {}

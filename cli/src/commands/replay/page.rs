@@ -68,7 +68,12 @@ fn session(record: &SessionRecord) -> String {
         (Some("ok"), None) => ("✓".green(), "done".to_owned()),
         (Some(outcome), _) => {
             let reason = record.reason.as_deref().map(clean).unwrap_or_default();
-            ("✗".red(), format!("{}: {reason}", outcome.replace('_', " ")))
+            let mark = if outcome == "skipped" {
+                "–".dimmed()
+            } else {
+                "✗".red()
+            };
+            (mark, format!("{}: {reason}", outcome.replace('_', " ")))
         }
         (None, _) => {
             let seen = record.last_seen.as_deref().map(clean);
