@@ -56,6 +56,8 @@ struct Account {
     cost_usd: f64,
     /// No price of the model is known.
     unpriced: bool,
+    /// Calls whose end is still to come: what they use is not known as long.
+    open: u64,
     /// Answers of which the provider has not said what they use.
     uncounted: u64,
     /// Tokens of those, and their price, by the length of request and answer. They count for the budget alone.
@@ -141,7 +143,7 @@ impl UsageAccounting {
                 cost_usd: account.cost_usd.max(0.0),
                 calls: account.calls,
                 unpriced: account.unpriced,
-                uncounted: account.uncounted,
+                uncounted: account.uncounted + account.open,
                 estimated_usd: account.estimated_usd,
             })
             .collect()
@@ -178,6 +180,7 @@ impl UsageAccounting {
             let accounts = state.accounts.entry(session.clone()).or_default();
             let account = accounts.entry(model.clone()).or_default();
             account.calls += 1;
+            account.open += 1;
             account.unpriced = facts.is_none();
         }
         drop(state);
@@ -260,7 +263,7 @@ pub(crate) struct UsageEntry {
     counted: Counted,
     request_bytes: usize,
     answer_bytes: u64,
-    /// The rest of the usage is estimated.
+    /// Its account has ended.
     settled: bool,
 }
 
@@ -276,9 +279,19 @@ impl UsageEntry {
         self.request_bytes = bytes;
     }
 
-    /// Estimates what the provider has not reported of an answer that began.
+    /// Ends the account of the call.
     fn settle(&mut self) {
-        if !self.answer_began || std::mem::replace(&mut self.settled, true) {
+        if !std::mem::replace(&mut self.settled, true) {
+            self.estimate();
+            self.accounting.change(&self.call, |account| account.open -= 1);
+        }
+    }
+
+    /// Estimates what the provider has not reported of an answer that began, or of a request that was given up before: it may
+    /// be paid for. One that failed before is free.
+    fn estimate(&self) {
+        let was_given_up = self.call.outcome == CallOutcome::Cancelled && self.request_bytes > 0;
+        if !self.answer_began && !was_given_up {
             return;
         }
         let known = self.call.tokens;

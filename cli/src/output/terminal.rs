@@ -7,13 +7,10 @@ use conclave_engine::{
     judge::describe_removed,
     look_alike::shown_name,
     report::{duration, headline},
-    review::{ApprovalHold, Cost, JudgedFinding, Review, ReviewerReport, counted_tokens},
+    review::{ApprovalHold, Cost, CountedTokens, JudgedFinding, Review, ReviewerReport},
     rules::ManualReview,
 };
-use conclave_shared::{
-    telemetry::{ReviewerOutcome, TokensByModel},
-    verdict::Verdict,
-};
+use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
 
 use crate::output::{
     excerpts::Excerpts,
@@ -185,7 +182,7 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     );
     let reports = review.reviewers.iter().chain([&review.coordinator]);
     lines.extend(reports.map(|report| reviewer(report, width)));
-    let tokens = counted(&review.usage());
+    let tokens = CountedTokens::of(&review.usage()).text(grouped);
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
@@ -210,18 +207,10 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The tokens of some models, as far as they are known.
-fn counted(usage: &[TokensByModel]) -> String {
-    counted_tokens(usage).map_or_else(
-        || "tokens unknown".to_owned(),
-        |tokens| format!("{} tokens", grouped(tokens)),
-    )
-}
-
 fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
     let models = models.join(", ");
-    let tokens = counted(&report.usage);
+    let tokens = CountedTokens::of(&report.usage).text(grouped);
     let cost = Cost::of(&report.usage).text(4);
     // What rules found, and who has not begun, has asked no model.
     let asked = !report.usage.is_empty();
