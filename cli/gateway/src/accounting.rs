@@ -1,5 +1,7 @@
 //! Usage accounting: what each model did for each session, what that cost, and how much of the budget is left.
 
+mod reservation;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex},
@@ -13,7 +15,10 @@ use conclave_shared::{
     pricing::{ModelFacts, TokenUsage},
     telemetry::TokensByModel,
 };
+use tokio::sync::watch;
 
+pub(crate) use self::reservation::Reservation;
+use self::reservation::Reserved;
 use crate::{
     clock::now,
     errors::Rejection,
@@ -32,6 +37,8 @@ pub type Prices = Arc<dyn Fn(&ModelId) -> Option<ModelFacts> + Send + Sync>;
 /// The usage of all sessions.
 pub(crate) struct UsageAccounting {
     state: Mutex<State>,
+    /// Changes whenever a reservation ends.
+    released: watch::Sender<()>,
     prices: Prices,
     trace: Option<Arc<dyn RunTrace>>,
     events: Arc<Events>,
@@ -41,6 +48,7 @@ pub(crate) struct UsageAccounting {
 struct State {
     accounts: HashMap<SessionId, BTreeMap<ModelId, Account>>,
     budget: Budget,
+    reserved: Reserved,
     tight_was_reported: bool,
     spent_was_reported: bool,
 }
@@ -56,6 +64,8 @@ struct Account {
     cost_usd: f64,
     /// No price of the model is known.
     unpriced: bool,
+    /// Tokens of the last prompt that its provider's cache holds.
+    cached: u64,
     /// Calls whose end is still to come: what they use is not known as long.
     open: u64,
     /// Answers of which the provider has not said what they use.
@@ -83,18 +93,23 @@ impl State {
             .fold(self.cost_usd(), |sum, (_, account)| sum + account.estimated_usd)
     }
 
-    /// The level of the run within its budget, and the event to report for it.
-    fn level(&mut self) -> (BudgetLevel, Option<GatewayEvent>) {
+    /// What the run has used, and this on top of it.
+    fn used(&self, more: Used) -> Used {
         let mut used = Used {
-            usd: self.cost_at_most(),
-            ..Used::default()
+            usd: self.cost_at_most() + more.usd,
+            ..more
         };
         for (_, account) in self.all() {
             used.calls += account.calls;
             let tokens = account.tokens.total().saturating_add(account.estimated);
             used.tokens = used.tokens.saturating_add(tokens);
         }
-        let level = self.budget.level(&used);
+        used
+    }
+
+    /// The level of the run within its budget, and the event to report for it.
+    fn level(&mut self) -> (BudgetLevel, Option<GatewayEvent>) {
+        let level = self.budget.level(&self.used(Used::default()));
         let (reported, line, spent) = match level {
             BudgetLevel::Free => return (level, None),
             BudgetLevel::Tight(line) => (&mut self.tight_was_reported, line, false),
@@ -113,6 +128,7 @@ impl UsageAccounting {
         };
         Self {
             state: Mutex::new(state),
+            released: watch::Sender::new(()),
             prices,
             trace,
             events,
@@ -210,6 +226,7 @@ impl UsageAccounting {
             request_bytes: 0,
             answer_bytes: 0,
             settled: false,
+            reservation: None,
         })
     }
 
@@ -265,6 +282,8 @@ pub(crate) struct UsageEntry {
     answer_bytes: u64,
     /// Its account has ended.
     settled: bool,
+    /// Its part of the budget, until what it has really used is known.
+    reservation: Option<Reservation>,
 }
 
 impl UsageEntry {
@@ -272,6 +291,11 @@ impl UsageEntry {
     pub(crate) fn ended(&mut self, outcome: CallOutcome) {
         self.call.outcome = outcome;
         self.settle();
+    }
+
+    /// Keeps this part of the budget until the call has ended.
+    pub(crate) fn keep(&mut self, reservation: Reservation) {
+        self.reservation = Some(reservation);
     }
 
     /// Notes the length of the request.
@@ -284,6 +308,7 @@ impl UsageEntry {
         if !std::mem::replace(&mut self.settled, true) {
             self.estimate();
             self.accounting.change(&self.call, |account| account.open -= 1);
+            self.reservation = None;
         }
     }
 
@@ -348,6 +373,8 @@ impl UsageEntry {
         self.accounting.change(&self.call, |account| {
             account.unknown_events += unknown_events.saturating_sub(self.unknown_events);
             account.cost_usd += cost_usd - self.call.cost_usd;
+            let is_cached = usage.cache_read > 0 || usage.cache_write > 0;
+            account.cached = if is_cached { usage.prompt() } else { 0 };
             let tokens = &mut account.tokens;
             let swap = |total: &mut u64, old: u64, new: u64| *total = total.saturating_sub(old).saturating_add(new);
             swap(&mut tokens.input, old.input, usage.input);
