@@ -75,16 +75,19 @@ fn notices(review: &Review) -> Vec<(&'static str, String)> {
         review
             .approval_holds
             .iter()
-            .map(|hold| (hold.cause.title(), approval_hold(hold))),
+            .map(|hold| (hold.cause.title(), approval_hold(hold, review.merge_request.is_some()))),
     );
     let accepted = review.accepted.iter();
     notices.extend(accepted.map(|entry| ("Accepted", format!("{}.", entry.describe(str::to_owned)))));
     notices
 }
 
-/// Why the bot withholds its approval, with the places.
-fn approval_hold(hold: &ApprovalHold) -> String {
-    let mut text = format!("{} The bot does not approve.", hold.reason);
+/// Why the bot withholds its approval, with the places. A review of one's own has no bot.
+fn approval_hold(hold: &ApprovalHold, has_bot: bool) -> String {
+    let mut text = hold.reason.clone();
+    if has_bot {
+        text.push_str(" The bot does not approve.");
+    }
     if !hold.places.is_empty() {
         let places: Vec<_> = hold.places.iter().map(|place| shown_name(place)).collect();
         let _ = write!(text, " See {}.", places.join(", "));
