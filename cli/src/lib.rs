@@ -95,7 +95,7 @@ fn fail(output: &Output, failure: &Failure) {
     // An installation says itself how much room it takes.
     let is_said = matches!(failure, Failure::Install(InstallError::Write { .. }));
     if let Some(remedy) = crash::remedy(&failure.to_string()).filter(|_| !is_said) {
-        output.note(remedy);
+        output.remedy(remedy);
     }
 }
 

@@ -63,6 +63,15 @@ pub(crate) fn hang(text: &str, indent: usize) -> String {
     textwrap::fill(text, &options).trim_start().to_owned()
 }
 
+/// A space at which [`wrap`] breaks no line.
+const NO_BREAK: &str = "\u{a0}";
+
+/// The text as a piece that [`wrap`] leaves whole: a number with its unit.
+pub(crate) fn unbroken(text: &str) -> String {
+    text.replace(' ', NO_BREAK)
+}
+
+/// The text in lines of this width; every space is an ordinary one then.
 pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(indent)
@@ -71,6 +80,7 @@ pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
         .map(|line| textwrap::fill(line, &options))
         .collect::<Vec<_>>()
         .join("\n")
+        .replace(NO_BREAK, " ")
 }
 
 /// As much of a line as fits, and a sign where something is missing. Some characters take two columns.

@@ -257,7 +257,7 @@ impl Row {
 }
 
 /// As much of a model's name as says which one it is: all of it, or its own part, or the beginning of that.
-fn fitting(model: &ModelId, room: usize) -> Option<String> {
+pub(crate) fn fitting(model: &ModelId, room: usize) -> Option<String> {
     /// Less says nothing.
     const LEAST: usize = 10;
     let own = model.model().rsplit('/').next().unwrap_or_default();

@@ -10,12 +10,14 @@ use conclave_engine::{
     review::{ApprovalHold, Cost, CountedTokens, JudgedFinding, Review, ReviewerReport},
     rules::ManualReview,
 };
-use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
+use conclave_shared::{model::ModelId, telemetry::ReviewerOutcome, verdict::Verdict};
+use textwrap::core::display_width;
 
 use crate::output::{
     excerpts::Excerpts,
     finding::finding,
-    layout::{Page, clean, clip, prose, wrap},
+    layout::{Page, clean, clip, prose, unbroken, wrap},
+    live::fitting,
     numbers::{grouped, plural},
     paint::{Paint, Style},
 };
@@ -143,17 +145,17 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     let configuration = review.configuration.as_ref();
     let summary = format!(
-        "{}{} reviewed, {} filtered, {} not read · tier {} · {}{} · {}",
+        "{}{} reviewed, {} filtered, {} not read · tier {} · {}{}{}",
         configuration.map_or_else(String::new, |fallback| format!("{} · ", fallback.account())),
         plural(reviewed, "file"),
         coverage.filtered.len(),
         coverage.not_read.len(),
         review.tier,
-        duration(review.seconds),
+        unbroken(&duration(review.seconds)),
         review
             .runtime
             .map_or_else(String::new, |runtime| format!(" on {}", runtime.describe())),
-        Cost::of(&review.usage()).text(4)
+        unbroken(&format!(" · {}", Cost::of(&review.usage()).text(4)))
     );
     lines.push(wrap(&summary, width, ""));
     let aside = |text: &str| wrap(&clean(text), width, "  ").dimmed();
@@ -188,7 +190,7 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let tokens = CountedTokens::of(&review.usage()).text(grouped);
     let rate = review
         .cache_hit_rate
-        .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
+        .map_or_else(|| "–".to_owned(), |rate| unbroken(&format!("{:.0} %", rate * 100.0)));
     lines.push(aside(&format!(
         "{tokens}, cache hit rate {rate}; {}; {} without evidence",
         describe_removed(&review.findings),
@@ -197,22 +199,55 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let stages: Vec<String> = review
         .stages
         .iter()
-        .map(|stage| format!("{} {:.1} s", stage.stage, stage.seconds))
+        .map(|stage| format!("{} {}", stage.stage, unbroken(&format!("{:.1} s", stage.seconds))))
         .collect();
     lines.push(aside(&format!("time: {}", stages.join(", "))));
     if let Some(sha) = &review.settings_sha {
         lines.push(aside(&format!("settings and rules: as at {sha}")));
     }
     lines.extend(coverage.notes.iter().map(|note| aside(note)));
+    lines.extend(moves(review).iter().map(|line| marked(line)));
     lines.extend(review.other_warnings().map(|warning| marked(warning)));
     // In one piece, however long: it is there to be copied.
     lines.push(format!("  records: {directory}").dimmed());
     lines.join("\n")
 }
 
+/// The moves of sessions to another model, those of the same kind in one line.
+fn moves(review: &Review) -> Vec<String> {
+    let mut moves: Vec<(Vec<&ModelId>, Vec<String>)> = Vec::new();
+    for report in review.reviewers.iter().chain([&review.coordinator]) {
+        let mut models: Vec<&ModelId> = report.models.iter().collect();
+        models.dedup();
+        if models.len() < 2 {
+            continue;
+        }
+        let name = report.name.display_name();
+        match moves.iter_mut().find(|(known, _)| *known == models) {
+            Some((_, names)) => names.push(name),
+            None => moves.push((models, vec![name])),
+        }
+    }
+    let line = |(models, names): (Vec<&ModelId>, Vec<String>)| {
+        let models: Vec<&str> = models.into_iter().map(ModelId::as_str).collect();
+        format!("{}: asked {}", names.join(", "), models.join(", then "))
+    };
+    moves.into_iter().map(line).collect()
+}
+
+/// The model that answered last; if none did, the one that was asked last.
+fn last_model(report: &ReviewerReport) -> Option<&ModelId> {
+    let answered = report.usage.iter().filter(|usage| usage.tokens.total() > 0);
+    let answered: Vec<&ModelId> = answered.map(|usage| &usage.model).collect();
+    let last_asked = report.models.iter().rev().find(|model| answered.contains(model));
+    last_asked
+        .or(answered.last().copied())
+        .or(report.models.last())
+        .or(report.usage.last().map(|usage| &usage.model))
+}
+
 fn reviewer(report: &ReviewerReport, width: usize) -> String {
-    let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
-    let models = models.join(", ");
+    let model = last_model(report);
     let tokens = CountedTokens::of(&report.usage).text(grouped);
     let cost = Cost::of(&report.usage).text(4);
     // What rules found, and who has not begun, has asked no model.
@@ -235,13 +270,20 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let mut text = if width >= WIDE {
         let mut line = format!("{name:<14} {time:>8}");
         if asked {
-            let _ = write!(line, "  {tokens:>16}  {cost}  {models}");
+            let _ = write!(line, "  {tokens:>16}  {cost}");
+            let room = (width - 4).saturating_sub(display_width(&line) + 2);
+            if let Some(model) = model.and_then(|model| fitting(model, room)) {
+                let _ = write!(line, "  {model}");
+            }
         }
         format!("  {mark} {}", clip(line.trim_end(), width - 4).dimmed())
     } else {
         let mut line = format!("{name}: {time}");
         if asked {
-            let _ = write!(line, ", {tokens}, {cost}, {models}");
+            let _ = write!(line, ", {tokens}, {cost}");
+            if let Some(model) = model {
+                let _ = write!(line, ", {model}");
+            }
         }
         let line = wrap(&line, width, "    ");
         format!("  {mark} {}", line.trim_start().dimmed())

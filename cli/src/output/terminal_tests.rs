@@ -3,7 +3,6 @@
 use conclave_engine::review::{ConfigurationFallback, ConfigurationInstead};
 use conclave_shared::severity::Severity;
 use serde_json::json;
-use textwrap::core::display_width;
 
 use super::super::door::{self, Keep};
 use super::*;
@@ -166,6 +165,27 @@ fn a_session_that_was_not_needed_is_not_marked_as_one_that_failed() {
         text.contains("\n  – coordinator") && text.contains("\n  ✗ code quality"),
         "{text}"
     );
+}
+
+#[test]
+fn a_move_to_another_model_is_named_and_the_row_has_the_model_that_answered() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    let models: [ModelId; 2] =
+        ["anthropic/claude-opus-5-5", "anthropic/claude-sonnet-5"].map(|name| name.parse().expect("a model"));
+    for report in [&mut review.reviewers[0], &mut review.coordinator] {
+        report.models = models.to_vec();
+        let mut failed = report.usage[0].clone();
+        failed.model = models[0].clone();
+        failed.tokens = conclave_shared::pricing::TokenUsage::default();
+        report.usage.insert(0, failed);
+    }
+    let text = plain(&shown(&review, 80));
+    assert!(
+        text.contains("! security, coordinator: asked anthropic/claude-opus-5-5, then anthropic/claude-sonnet-5"),
+        "{text}"
+    );
+    let row = text.lines().find(|line| line.contains("✓ security")).expect("a row");
+    assert!(row.ends_with("claude-sonnet-5") && !row.contains('…'), "{row}");
 }
 
 #[test]
