@@ -186,7 +186,7 @@ impl Output {
         let page = |page: Page| review(&in_lines_of_ours(result), shown.excerpts, shown.directory, &page);
         match shown.format {
             ReviewFormat::Human => self.print_for_person(&page(Page::terminal(shown.links))),
-            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::plain(100))))),
+            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::for_program())))),
             ReviewFormat::Json | ReviewFormat::Markdown | ReviewFormat::Sarif => {
                 self.print_document(result, shown.format);
             }

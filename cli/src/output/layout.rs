@@ -17,6 +17,8 @@ const MIN_COLUMNS: usize = 40;
 pub(crate) struct Page {
     /// How wide.
     pub(crate) width: usize,
+    /// How wide lines of code are; what is longer is cut.
+    pub(crate) code_width: usize,
     /// How places are opened.
     pub(crate) links: Links,
 }
@@ -26,14 +28,27 @@ impl Page {
     pub(crate) fn terminal(links: Links) -> Self {
         Self {
             width: columns(),
+            code_width: columns(),
             links,
         }
     }
 
     /// A page of this width, without links.
+    #[cfg(test)]
     pub(crate) fn plain(width: usize) -> Self {
+        let width = width.clamp(MIN_COLUMNS, MAX_COLUMNS);
         Self {
-            width: width.clamp(MIN_COLUMNS, MAX_COLUMNS),
+            width,
+            code_width: width,
+            links: Links::none(),
+        }
+    }
+
+    /// A page for a program: prose in lines, code as it is.
+    pub(crate) fn for_program() -> Self {
+        Self {
+            width: MAX_COLUMNS,
+            code_width: usize::MAX,
             links: Links::none(),
         }
     }

@@ -54,7 +54,7 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
         let _ = writeln!(text, "\n{}", finding(entry, excerpts, page));
     }
     for entry in &review.findings {
-        if let Some(compared) = refuted_by_code(entry, width) {
+        if let Some(compared) = refuted_by_code(entry, page) {
             let _ = writeln!(text, "\n{compared}");
         }
     }
@@ -98,7 +98,8 @@ fn approval_hold(hold: &ApprovalHold, has_bot: bool) -> String {
 }
 
 /// A serious claim and the code that the judge holds against it, one below the other.
-fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
+fn refuted_by_code(entry: &JudgedFinding, page: &Page) -> Option<String> {
+    let width = page.width;
     let refutation = entry.refuted_by_code()?;
     let title = match entry.refuted_by_this_change() {
         Some(_) => "REFUTED OR FIXED BY THIS CHANGE ITSELF".yellow().bold(),
@@ -107,7 +108,7 @@ fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
     let code = |text: &str| {
         let lines = text
             .lines()
-            .map(|line| format!("    {}", clip(&clean(line), width.saturating_sub(4))));
+            .map(|line| format!("    {}", clip(&clean(line), page.code_width.saturating_sub(4))));
         lines.collect::<Vec<_>>().join("\n")
     };
     let finding = &entry.finding;

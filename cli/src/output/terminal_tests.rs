@@ -189,6 +189,17 @@ fn a_move_to_another_model_is_named_and_the_row_has_the_model_that_answered() {
 }
 
 #[test]
+fn a_program_gets_whole_lines_of_code() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    let long = format!("call({})", "argument, ".repeat(30));
+    review.findings[0].finding.fix = Some(long.clone());
+    let excerpts = Excerpts::default();
+    let of = |page: &Page| plain(&super::review(&review, &excerpts, Utf8Path::new("/r"), page));
+    assert!(of(&Page::for_program()).contains(&long));
+    assert!(!of(&Page::plain(100)).contains(&long));
+}
+
+#[test]
 fn the_whole_page() {
     insta::assert_snapshot!(plain(&shown(
         &sample(Severity::Warning, "SQL from what a user has typed."),
