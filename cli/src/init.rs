@@ -84,8 +84,13 @@ pub(crate) fn plan(answers: &Answers, existing: impl Fn(&str) -> Option<String>)
 }
 
 /// What nobody can do from here, in the order in which it is done.
-pub(crate) fn by_hand(answers: &Answers) -> Vec<String> {
-    let mut steps = Vec::new();
+pub(crate) fn by_hand(answers: &Answers, files: &[PlannedFile]) -> Vec<String> {
+    let to_add = files
+        .iter()
+        .filter(|file| matches!(file.instead, Some(Instead::Add(_))));
+    let mut steps: Vec<String> = to_add
+        .map(|file| format!("Add the lines above to {}, which runs no review yet.", file.path))
+        .collect();
     if let Job::Component { project, .. } = &answers.job {
         steps.push(format!(
             "Have a copy of Conclave's own project at {project} on your GitLab: the component is in it."
@@ -114,7 +119,8 @@ pub(crate) fn by_hand(answers: &Answers) -> Vec<String> {
             .to_owned(),
     );
     steps.push(
-        "Store a provider's key beside it, for example ANTHROPIC_API_KEY; one with a spending limit is best."
+        "Store a provider's key beside it, for example ANTHROPIC_API_KEY; one with a spending limit is best. Store a long random text as \
+         CONCLAVE_SECRET."
             .to_owned(),
     );
     steps.push(
