@@ -55,7 +55,7 @@ pub(crate) enum Instead {
     Add(String),
     /// It is as it would be written.
     Same,
-    /// It is somebody's own, and stays.
+    /// It is the project's own, and stays.
     Keep,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn plan(answers: &Answers, existing: impl Fn(&str) -> Option<String>)
         .collect()
 }
 
-/// What nobody can do from here, in the order in which it is done.
+/// The steps that are done by hand, in their order.
 pub(crate) fn by_hand(answers: &Answers, files: &[PlannedFile]) -> Vec<String> {
     let to_add = files
         .iter()

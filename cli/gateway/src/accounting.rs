@@ -93,7 +93,7 @@ impl State {
             .fold(self.cost_usd(), |sum, (_, account)| sum + account.estimated_usd)
     }
 
-    /// What the run has used, and this on top of it.
+    /// The usage of the run so far, with this on top of it.
     fn used(&self, more: Used) -> Used {
         let mut used = Used {
             usd: self.cost_at_most() + more.usd,

@@ -178,7 +178,7 @@ impl SandboxStatus {
     }
 }
 
-/// How the agents get out of the process that holds the keys.
+/// The way of the agents out of the process that holds the keys.
 const OPENCODE: &str = "fetch OpenCode, where it is missing, with `conclave runtime install`, then review with `--runtime opencode`: it \
                         is a process of its own";
 

@@ -1,4 +1,4 @@
-//! What the gateway did on its own, in words, for the review's notes: a line a cause, however many models it has met.
+//! Lines for the review's notes on what the gateway did on its own: one a cause, however many models it has met.
 
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::model::ModelId;
@@ -13,7 +13,7 @@ struct Line {
     count: usize,
 }
 
-/// What the gateway did on its own, in words, for the review's notes.
+/// The events in words, for the review's notes.
 pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
     let mut lines: Vec<Line> = Vec::new();
     for event in events {

@@ -17,7 +17,7 @@ const MIN_COLUMNS: usize = 40;
 pub(crate) struct Page {
     /// How wide.
     pub(crate) width: usize,
-    /// How wide lines of code are; what is longer is cut.
+    /// The width of lines of code; what is longer is cut.
     pub(crate) code_width: usize,
     /// How places are opened.
     pub(crate) links: Links,

@@ -165,7 +165,7 @@ impl Live {
         panel.rows.insert(place, row);
     }
 
-    /// Changes the row of somebody who is at work, and draws it.
+    /// Changes the row of a session that is at work, and draws it.
     fn change(&self, panel: &mut Panel, reviewer: &str, change: impl FnOnce(&mut Row)) {
         let name_width = panel.name_width;
         let Some(row) = panel.rows.iter_mut().find(|row| row.reviewer == reviewer) else {

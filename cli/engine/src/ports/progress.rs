@@ -35,7 +35,7 @@ pub enum ProgressEvent<'a> {
     },
     /// A session goes on, and waits until a model may be asked again: no call is open.
     Waiting {
-        /// Whose session.
+        /// The session's reviewer, or the coordinator.
         reviewer: &'a str,
         /// Seconds until then.
         seconds: u64,

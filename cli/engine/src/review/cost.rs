@@ -37,14 +37,14 @@ impl Cost {
 /// The tokens of some models, as far as they were counted. Of answers without any count nothing is known, which is not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CountedTokens {
-    /// What is known.
+    /// The number of those that were counted.
     pub known: u64,
-    /// True if tokens that nobody counted come on top.
+    /// True if tokens that were not counted come on top.
     pub more: bool,
 }
 
 impl CountedTokens {
-    /// What these models used.
+    /// The tokens of these models.
     pub fn of(usage: &[TokensByModel]) -> Self {
         Self {
             known: usage

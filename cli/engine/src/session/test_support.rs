@@ -251,7 +251,7 @@ impl AgentRuntime for Stage {
 pub(crate) struct Around {
     /// What the gateway says of the requests that it holds.
     pub(crate) held: Mutex<Option<Duration>>,
-    /// How long a request waits for a model.
+    /// The time that a request waits for a model.
     pub(crate) waits: Mutex<Option<Duration>>,
     /// What the person was told.
     pub(crate) said: Mutex<Vec<String>>,

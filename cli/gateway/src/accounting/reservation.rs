@@ -24,7 +24,7 @@ pub(crate) struct Reservation {
     tokens: u64,
 }
 
-/// What all calls in flight have reserved.
+/// The sum of the reservations of all calls in flight.
 #[derive(Default)]
 pub(super) struct Reserved {
     calls: u64,
@@ -99,7 +99,7 @@ impl Drop for Reservation {
     }
 }
 
-/// What a call is likely to use. Of a session whose provider caches prompts, it reads again what its last call sent.
+/// The likely usage of a call. Of a session whose provider caches prompts, it reads again what its last call sent.
 fn likely(request_bytes: usize, cached: u64) -> TokenUsage {
     let bytes = u64::try_from(request_bytes).unwrap_or(u64::MAX);
     let prompt = bytes.div_ceil(BYTES_OF_A_RESERVED_TOKEN);

@@ -130,7 +130,7 @@ pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> 
     };
     let directory = path.parent().unwrap_or(&hooks.path);
     std::fs::create_dir_all(directory).map_err(io("make", directory))?;
-    // Somebody may have written one since.
+    // Another process may have written one since.
     let mut file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
