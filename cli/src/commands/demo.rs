@@ -83,7 +83,7 @@ pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
             "\nReview your own work, in a repository of yours:\n\
              \x20 export ANTHROPIC_API_KEY=...   or another provider's\n\
              \x20 conclave doctor                is everything here that a review needs?\n\
-             \x20 conclave local                 what your working tree adds to the default branch",
+             \x20 conclave local                 what you have changed since the default branch",
         );
     }
     Ok(exit)
