@@ -37,7 +37,7 @@ pub type Prices = Arc<dyn Fn(&ModelId) -> Option<ModelFacts> + Send + Sync>;
 /// The usage of all sessions.
 pub(crate) struct UsageAccounting {
     state: Mutex<State>,
-    /// Changes whenever a reservation ends.
+    /// Changes whenever a reservation ends, or the budget is another one.
     released: watch::Sender<()>,
     prices: Prices,
     trace: Option<Arc<dyn RunTrace>>,
@@ -140,6 +140,9 @@ impl UsageAccounting {
         let mut state = locked(&self.state);
         state.budget = budget;
         (state.tight_was_reported, state.spent_was_reported) = (false, false);
+        drop(state);
+        // A call that waits for room may have it now.
+        self.released.send_replace(());
     }
 
     /// The facts about a model.

@@ -179,12 +179,13 @@ fn a_move_to_another_model_is_named_and_the_row_has_the_model_that_answered() {
         failed.tokens = conclave_shared::pricing::TokenUsage::default();
         report.usage.insert(0, failed);
     }
-    let text = plain(&shown(&review, 80));
+    let text = plain(&shown(&review, 100));
     assert!(
         text.contains("! security, coordinator: asked anthropic/claude-opus-5-5, then anthropic/claude-sonnet-5"),
         "{text}"
     );
-    let row = text.lines().find(|line| line.contains("✓ security")).expect("a row");
+    let narrow = plain(&shown(&review, 80));
+    let row = narrow.lines().find(|line| line.contains("✓ security")).expect("a row");
     assert!(row.ends_with("claude-sonnet-5") && !row.contains('…'), "{row}");
 }
 

@@ -85,7 +85,7 @@ mod tests {
         assert!(markdown.starts_with("## ⚪ Nothing to review\n"), "{markdown}");
         assert_eq!(markdown.matches("There was nothing to review").count(), 1, "{markdown}");
         assert!(
-            !markdown.contains("The bot"),
+            !markdown.contains("The bot does not approve"),
             "a review of one's own has none: {markdown}"
         );
         let sarif = render_sarif(&nothing);

@@ -76,7 +76,7 @@ impl UsageAccounting {
         }))
     }
 
-    /// Changes whenever a reservation ends.
+    /// Changes whenever a reservation ends, or the budget is another one.
     pub(crate) fn released(&self) -> watch::Receiver<()> {
         self.released.subscribe()
     }
