@@ -55,7 +55,7 @@ pub(crate) enum Instead {
     Add(String),
     /// It is as it would be written.
     Same,
-    /// It is somebody's own, and stays.
+    /// It is the project's own, and stays.
     Keep,
 }
 
@@ -83,9 +83,14 @@ pub(crate) fn plan(answers: &Answers, existing: impl Fn(&str) -> Option<String>)
         .collect()
 }
 
-/// What nobody can do from here, in the order in which it is done.
-pub(crate) fn by_hand(answers: &Answers) -> Vec<String> {
-    let mut steps = Vec::new();
+/// The steps that are done by hand, in their order.
+pub(crate) fn by_hand(answers: &Answers, files: &[PlannedFile]) -> Vec<String> {
+    let to_add = files
+        .iter()
+        .filter(|file| matches!(file.instead, Some(Instead::Add(_))));
+    let mut steps: Vec<String> = to_add
+        .map(|file| format!("Add the lines above to {}, which runs no review yet.", file.path))
+        .collect();
     if let Job::Component { project, .. } = &answers.job {
         steps.push(format!(
             "Have a copy of Conclave's own project at {project} on your GitLab: the component is in it."
@@ -114,7 +119,8 @@ pub(crate) fn by_hand(answers: &Answers) -> Vec<String> {
             .to_owned(),
     );
     steps.push(
-        "Store a provider's key beside it, for example ANTHROPIC_API_KEY; one with a spending limit is best."
+        "Store a provider's key beside it, for example ANTHROPIC_API_KEY; one with a spending limit is best. Store a long random text as \
+         CONCLAVE_SECRET."
             .to_owned(),
     );
     steps.push(

@@ -96,7 +96,7 @@ fn fail(output: &Output, failure: &Failure) {
     let is_said = matches!(failure, Failure::Install(InstallError::Write { .. }));
     let text = failure.to_string();
     if let Some(remedy) = crash::remedy(&text).filter(|_| !is_said) {
-        output.note(remedy);
+        output.remedy(remedy);
     }
     if let Some(remedy) = conclave_certificates::remedy(&text) {
         output.note(&exit::capitalized(remedy));

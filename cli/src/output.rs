@@ -5,6 +5,7 @@ mod ask;
 pub(crate) mod door;
 mod excerpts;
 pub(crate) mod finding;
+mod gateway_lines;
 pub(crate) mod layout;
 mod links;
 pub(crate) mod live;
@@ -21,17 +22,19 @@ mod terminal;
 pub(crate) use self::{
     annotations::{resume_commands, stop_commands, workflow_annotation},
     excerpts::Excerpts,
+    gateway_lines::gateway_lines,
     links::Links,
     plain::set_locale,
-    progress::{Display, Screen, gateway_lines, plan_line, timed_message},
+    progress::{Display, Screen, plan_line, timed_message},
     record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record},
     sections::LogMarks,
 };
 
 use std::{
+    collections::BTreeSet,
     fmt::{self, Write as _},
     io::{self, IsTerminal, Write},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use camino::Utf8Path;
@@ -151,11 +154,16 @@ pub(crate) struct Shown<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Output {
     redactor: Redactor,
+    /// The sentences of warnings and remedies so far.
+    said: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Output {
-    pub(crate) const fn new(redactor: Redactor) -> Self {
-        Self { redactor }
+    pub(crate) fn new(redactor: Redactor) -> Self {
+        Self {
+            redactor,
+            said: Arc::default(),
+        }
     }
 
     /// Prints a result on standard output.
@@ -178,7 +186,7 @@ impl Output {
         let page = |page: Page| review(&in_lines_of_ours(result), shown.excerpts, shown.directory, &page);
         match shown.format {
             ReviewFormat::Human => self.print_for_person(&page(Page::terminal(shown.links))),
-            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::plain(100))))),
+            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::for_program())))),
             ReviewFormat::Json | ReviewFormat::Markdown | ReviewFormat::Sarif => {
                 self.print_document(result, shown.format);
             }
@@ -217,9 +225,34 @@ impl Output {
         line(&self.redactor.redact(text));
     }
 
-    /// Warns the person of what the review goes on without.
+    /// Warns the person of what the review goes on without. What an earlier warning has advised is not said again: one cause can
+    /// have several consequences.
     pub(crate) fn warn(&self, problem: impl fmt::Display) {
-        self.note(&format!("Warning: {problem}"));
+        self.note(&format!("Warning: {}", self.without_known_advice(&problem.to_string())));
+    }
+
+    /// Shows a remedy, once.
+    pub(crate) fn remedy(&self, remedy: &str) {
+        if self.is_new(remedy) {
+            self.note(remedy);
+        }
+    }
+
+    /// The text without the sentences behind its first one that were said before.
+    fn without_known_advice(&self, text: &str) -> String {
+        let mut sentences = text.split_inclusive(". ");
+        let first = sentences.next().unwrap_or_default();
+        let rest: String = sentences.filter(|sentence| self.is_new(sentence)).collect();
+        format!("{first}{rest}").trim_end().to_owned()
+    }
+
+    /// Returns whether this was not said before. From now on it was.
+    fn is_new(&self, sentence: &str) -> bool {
+        let sentence = sentence.trim().trim_end_matches('.').to_owned();
+        self.said
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(sentence)
     }
 
     /// Shows the person why the command failed.
@@ -298,5 +331,20 @@ fn redact_strings(value: &mut Value, redactor: &Redactor) {
         Value::Array(items) => items.iter_mut().for_each(|item| redact_strings(item, redactor)),
         Value::Object(fields) => fields.values_mut().for_each(|field| redact_strings(field, redactor)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_cause_advises_is_said_once() {
+        let output = Output::default();
+        let cause = "the token is refused. Set another one. `conclave doctor` says more";
+        assert_eq!(output.without_known_advice(cause), cause);
+        let other = output.without_known_advice(&format!("there is no check: {cause}"));
+        assert_eq!(other, "there is no check: the token is refused.");
+        assert!(output.is_new("Free some space.") && !output.clone().is_new("Free some space."));
     }
 }

@@ -114,6 +114,8 @@ pub(crate) async fn review(
         std::future::pending::<std::convert::Infallible>().await
     };
     tokio::select! {
+        // The promise comes before what keeps it.
+        biased;
         never = stopping => match never {},
         exit = signals.insisted() => {
             output.note("Stopped at once.");

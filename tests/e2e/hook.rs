@@ -8,6 +8,7 @@ use crate::support::{AgentRuntime, Conclave, PROVIDER_KEY, Repository, provider}
 
 on_both_runtimes! {
     a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on
+    the_line_for_another_hook_stops_the_push_and_leaves_standard_input_to_the_rest
 }
 
 /// `conclave hook COMMAND`, and what it said.
@@ -108,6 +109,43 @@ async fn a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on
     assert_eq!(provider.requests().len(), asked);
 }
 
+async fn the_line_for_another_hook_stops_the_push_and_leaves_standard_input_to_the_rest() {
+    let provider = provider().await;
+    let (repository, remote) = with_remote();
+    let home = tempfile::tempdir().unwrap();
+    let (first, rest) = ("#!/bin/sh\nset -eu\n", "cat > \"$HOME/seen\"\n");
+    repository.write(".git/hooks/pre-push", &format!("{first}{rest}"));
+    let path = repository.path().join(".git/hooks/pre-push");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let text = hook(repository.path(), "install", 2).await;
+    let (_, line) = text
+        .trim_end()
+        .split_once("below its first one (`#!/bin/sh`): ")
+        .unwrap();
+    repository.write(".git/hooks/pre-push", &format!("{first}{line}\n{rest}"));
+    let seen = home.path().join("seen");
+
+    let key = [
+        ("ANTHROPIC_API_KEY", PROVIDER_KEY.to_owned()),
+        ("ANTHROPIC_BASE_URL", provider.url()),
+    ];
+    let stopped = push(&repository, home.path(), &key, &["feature"]).await;
+    assert!(
+        !stopped.status.success() && said(&stopped).contains("The push is stopped by this review"),
+        "{}",
+        said(&stopped)
+    );
+    assert!(!seen.exists() && !remote.path().join("refs/heads/feature").exists());
+
+    let unreviewed = push(&repository, home.path(), &[], &["feature"]).await;
+    assert!(unreviewed.status.success(), "{}", said(&unreviewed));
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(
+        seen.starts_with("refs/heads/feature ") && seen.lines().count() == 1,
+        "{seen}"
+    );
+}
+
 #[tokio::test]
 async fn no_other_hook_is_ever_overwritten_or_removed() {
     let repository = Repository::flawed();
@@ -128,7 +166,10 @@ async fn no_other_hook_is_ever_overwritten_or_removed() {
     repository.write(".git/hooks/pre-push", chained);
     assert!(hook(repository.path(), "install", 0).await.contains("reviews already"));
     let text = hook(repository.path(), "uninstall", 2).await;
-    assert!(text.contains("Take this line out of it yourself"), "{text}");
+    assert!(
+        text.contains("Take the line with this command out of it yourself"),
+        "{text}"
+    );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), chained);
 
     std::fs::remove_file(&path).unwrap();

@@ -266,7 +266,7 @@ async fn any_endpoint_that_speaks_a_known_format_reviews_and_its_cost_is_unknown
 
         let plan = own(&["plan", "main..feature"]).run().await.expect_code(0);
         assert!(
-            plan.stdout.contains("about unknown") && plan.stdout.contains("named by the job"),
+            plan.stdout.contains("cost unknown") && plan.stdout.contains("named by the job"),
             "{}",
             plan.stdout
         );

@@ -325,6 +325,32 @@ async fn a_signal_while_opencode_starts_leaves_nothing_either() {
     assert!(provider.requests().is_empty());
 }
 
+#[tokio::test]
+async fn the_last_line_of_a_run_that_is_stopped_at_once_says_what_came_of_it() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    // The two lines came in any order.
+    for _ in 0..4 {
+        let job = Conclave::new(repository.path(), &["local", "main..feature"])
+            .anthropic(&provider)
+            .env("CONCLAVE_CONFIG_URL", &address)
+            .env("CONCLAVE_CONFIG_TOKEN", "t");
+        let (mut child, _home) = job.start();
+        let accepted = tokio::time::timeout(PATIENCE, silent.accept()).await;
+        let _held = accepted.expect("it asks").unwrap();
+        send(&child, Signal::SIGINT);
+        assert_eq!(ends(&mut child).await.code(), Some(130));
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).await.unwrap();
+        assert!(said.contains("Stopping: what is known so far"), "{said}");
+        assert!(
+            said.trim_end().ends_with("Stopped before anything was reviewed."),
+            "{said}"
+        );
+    }
+}
+
 /// A demo makes its repository first, and a plan its scratch space.
 #[tokio::test]
 async fn a_signal_at_any_moment_of_a_beginning_leaves_nothing() {

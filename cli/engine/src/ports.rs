@@ -42,6 +42,11 @@ pub trait UsageLedger: Send + Sync {
     /// How long ago a request of this session last made progress, while one is being held; `None` when none is held.
     /// The runtime shows nothing while the gateway waits for a provider.
     fn idle_for(&self, session: &SessionId) -> Option<std::time::Duration>;
+    /// The time until a model is asked for a request of this session, while its circuit is open or it failed a moment ago;
+    /// `None` when no request waits.
+    fn waits_for(&self, _session: &SessionId) -> Option<std::time::Duration> {
+        None
+    }
     /// What the whole run has cost so far.
     fn cost_usd(&self) -> f64;
     /// How close the run is to the end of its budget.

@@ -34,7 +34,7 @@ pub use approval_hold::{ApprovalHold, HoldCause};
 pub(crate) use carry_over::MAX_CLAIM;
 pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, ReviewedFiles, Unlisted};
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
-pub use cost::{Cost, counted_tokens};
+pub use cost::{Cost, CountedTokens};
 pub use coverage::{Coverage, CutFile, EarlierFiles, SandboxReport};
 pub use existing_finding::{AuthorRole, Before, ExistingFinding, RefutingCode, Reply, RuleSince, ThreadState};
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
@@ -240,6 +240,7 @@ impl Review {
                     entry.tokens += usage.tokens;
                     entry.cost_usd += usage.cost_usd;
                     entry.calls += usage.calls;
+                    entry.unpriced |= usage.unpriced;
                     entry.uncounted += usage.uncounted;
                     entry.estimated_usd += usage.estimated_usd;
                 }

@@ -1,5 +1,7 @@
 //! Usage accounting: what each model did for each session, what that cost, and how much of the budget is left.
 
+mod reservation;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex},
@@ -13,7 +15,10 @@ use conclave_shared::{
     pricing::{ModelFacts, TokenUsage},
     telemetry::TokensByModel,
 };
+use tokio::sync::watch;
 
+pub(crate) use self::reservation::Reservation;
+use self::reservation::Reserved;
 use crate::{
     clock::now,
     errors::Rejection,
@@ -32,6 +37,8 @@ pub type Prices = Arc<dyn Fn(&ModelId) -> Option<ModelFacts> + Send + Sync>;
 /// The usage of all sessions.
 pub(crate) struct UsageAccounting {
     state: Mutex<State>,
+    /// Changes whenever a reservation ends, or the budget is another one.
+    released: watch::Sender<()>,
     prices: Prices,
     trace: Option<Arc<dyn RunTrace>>,
     events: Arc<Events>,
@@ -41,6 +48,7 @@ pub(crate) struct UsageAccounting {
 struct State {
     accounts: HashMap<SessionId, BTreeMap<ModelId, Account>>,
     budget: Budget,
+    reserved: Reserved,
     tight_was_reported: bool,
     spent_was_reported: bool,
 }
@@ -56,6 +64,10 @@ struct Account {
     cost_usd: f64,
     /// No price of the model is known.
     unpriced: bool,
+    /// Tokens of the last prompt that its provider's cache holds.
+    cached: u64,
+    /// Calls whose end is still to come: what they use is not known as long.
+    open: u64,
     /// Answers of which the provider has not said what they use.
     uncounted: u64,
     /// Tokens of those, and their price, by the length of request and answer. They count for the budget alone.
@@ -81,18 +93,23 @@ impl State {
             .fold(self.cost_usd(), |sum, (_, account)| sum + account.estimated_usd)
     }
 
-    /// The level of the run within its budget, and the event to report for it.
-    fn level(&mut self) -> (BudgetLevel, Option<GatewayEvent>) {
+    /// The usage of the run so far, with this on top of it.
+    fn used(&self, more: Used) -> Used {
         let mut used = Used {
-            usd: self.cost_at_most(),
-            ..Used::default()
+            usd: self.cost_at_most() + more.usd,
+            ..more
         };
         for (_, account) in self.all() {
             used.calls += account.calls;
             let tokens = account.tokens.total().saturating_add(account.estimated);
             used.tokens = used.tokens.saturating_add(tokens);
         }
-        let level = self.budget.level(&used);
+        used
+    }
+
+    /// The level of the run within its budget, and the event to report for it.
+    fn level(&mut self) -> (BudgetLevel, Option<GatewayEvent>) {
+        let level = self.budget.level(&self.used(Used::default()));
         let (reported, line, spent) = match level {
             BudgetLevel::Free => return (level, None),
             BudgetLevel::Tight(line) => (&mut self.tight_was_reported, line, false),
@@ -111,6 +128,7 @@ impl UsageAccounting {
         };
         Self {
             state: Mutex::new(state),
+            released: watch::Sender::new(()),
             prices,
             trace,
             events,
@@ -122,6 +140,9 @@ impl UsageAccounting {
         let mut state = locked(&self.state);
         state.budget = budget;
         (state.tight_was_reported, state.spent_was_reported) = (false, false);
+        drop(state);
+        // A call that waits for room may have it now.
+        self.released.send_replace(());
     }
 
     /// The facts about a model.
@@ -141,7 +162,7 @@ impl UsageAccounting {
                 cost_usd: account.cost_usd.max(0.0),
                 calls: account.calls,
                 unpriced: account.unpriced,
-                uncounted: account.uncounted,
+                uncounted: account.uncounted + account.open,
                 estimated_usd: account.estimated_usd,
             })
             .collect()
@@ -178,6 +199,7 @@ impl UsageAccounting {
             let accounts = state.accounts.entry(session.clone()).or_default();
             let account = accounts.entry(model.clone()).or_default();
             account.calls += 1;
+            account.open += 1;
             account.unpriced = facts.is_none();
         }
         drop(state);
@@ -207,6 +229,7 @@ impl UsageAccounting {
             request_bytes: 0,
             answer_bytes: 0,
             settled: false,
+            reservation: None,
         })
     }
 
@@ -260,8 +283,10 @@ pub(crate) struct UsageEntry {
     counted: Counted,
     request_bytes: usize,
     answer_bytes: u64,
-    /// The rest of the usage is estimated.
+    /// Its account has ended.
     settled: bool,
+    /// Its part of the budget, until what it has really used is known.
+    reservation: Option<Reservation>,
 }
 
 impl UsageEntry {
@@ -271,14 +296,30 @@ impl UsageEntry {
         self.settle();
     }
 
+    /// Keeps this part of the budget until the call has ended.
+    pub(crate) fn keep(&mut self, reservation: Reservation) {
+        self.reservation = Some(reservation);
+    }
+
     /// Notes the length of the request.
     pub(crate) fn asks(&mut self, bytes: usize) {
         self.request_bytes = bytes;
     }
 
-    /// Estimates what the provider has not reported of an answer that began.
+    /// Ends the account of the call.
     fn settle(&mut self) {
-        if !self.answer_began || std::mem::replace(&mut self.settled, true) {
+        if !std::mem::replace(&mut self.settled, true) {
+            self.estimate();
+            self.accounting.change(&self.call, |account| account.open -= 1);
+            self.reservation = None;
+        }
+    }
+
+    /// Estimates what the provider has not reported of an answer that began, or of a request that was given up before: it may
+    /// be paid for. One that failed before is free.
+    fn estimate(&self) {
+        let was_given_up = self.call.outcome == CallOutcome::Cancelled && self.request_bytes > 0;
+        if !self.answer_began && !was_given_up {
             return;
         }
         let known = self.call.tokens;
@@ -335,6 +376,8 @@ impl UsageEntry {
         self.accounting.change(&self.call, |account| {
             account.unknown_events += unknown_events.saturating_sub(self.unknown_events);
             account.cost_usd += cost_usd - self.call.cost_usd;
+            let is_cached = usage.cache_read > 0 || usage.cache_write > 0;
+            account.cached = if is_cached { usage.prompt() } else { 0 };
             let tokens = &mut account.tokens;
             let swap = |total: &mut u64, old: u64, new: u64| *total = total.saturating_sub(old).saturating_add(new);
             swap(&mut tokens.input, old.input, usage.input);

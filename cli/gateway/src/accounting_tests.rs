@@ -157,3 +157,19 @@ fn a_call_that_brought_no_answer_is_free() {
     let account = accounting.usage(&session()).remove(0);
     assert_eq!((account.calls, account.uncounted), (1, 0));
 }
+
+#[test]
+fn what_a_call_that_is_cut_off_used_is_unknown_from_its_sending_on() {
+    let accounting = accounting(conclave_shared::pricing::facts(&model("openai/gpt-6-sol")));
+    let mut entry = begin(&accounting, "openai/gpt-6-sol");
+    entry.asks(2_000);
+    let account = |accounting: &Arc<UsageAccounting>| accounting.usage(&session()).remove(0);
+    assert_eq!(account(&accounting).uncounted, 1, "it is under way");
+    drop(entry);
+    let cut = account(&accounting);
+    assert_eq!((cut.uncounted, cut.tokens.total()), (1, 0));
+    assert!(cut.estimated_usd > 0.0);
+    // Nothing was sent.
+    drop(begin(&accounting, "openai/gpt-6-sol"));
+    assert_eq!(account(&accounting).uncounted, 1);
+}

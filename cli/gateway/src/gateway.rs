@@ -171,6 +171,10 @@ impl UsageLedger for Gateway {
         self.core.sessions.get(session)?.idle_for()
     }
 
+    fn waits_for(&self, session: &SessionId) -> Option<Duration> {
+        self.core.sessions.get(session)?.waits_for()
+    }
+
     fn stray_calls(&self, session: &SessionId) -> Vec<StrayCall> {
         let session = self.core.sessions.get(session);
         session.map(|session| session.stray_calls()).unwrap_or_default()

@@ -33,6 +33,7 @@ pub use accounting::Prices;
 pub use conclave_resilience::{
     breaker::{BreakerSettings, Change, Circuit},
     budget::{Budget, Line, stricter},
+    classify::{FailureClass, ProviderFault},
     retry::RetryPolicy,
 };
 pub use config::{CapabilitySource, GatewayConfig, Limits};

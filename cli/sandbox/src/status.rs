@@ -157,7 +157,7 @@ impl SandboxStatus {
                 limits: false,
             }),
             open: vec![MEMORY.to_owned()],
-            next_step: Some("review with `--runtime opencode`, which is a process of its own".to_owned()),
+            next_step: Some(OPENCODE.to_owned()),
         }
     }
 
@@ -178,9 +178,20 @@ impl SandboxStatus {
     }
 }
 
+/// The way of the agents out of the process that holds the keys.
+const OPENCODE: &str = "fetch OpenCode, where it is missing, with `conclave runtime install`, then review with `--runtime opencode`: it \
+                        is a process of its own";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_needs_opencode_says_where_it_comes_from() {
+        let step = SandboxStatus::of_threads(WITH_PORTS).next_step.expect("a step");
+        let (install, review) = (step.find("conclave runtime install"), step.find("--runtime opencode"));
+        assert!(install.is_some() && install < review, "{step}");
+    }
 
     fn walls(landlock: u8, filter: bool, watch: bool) -> Walls {
         Walls {

@@ -89,7 +89,7 @@ pub(crate) struct PlanningArguments {
     /// The agent runtime that the sessions run on; by default what `.conclave.toml` says, else `auto`
     #[arg(long, value_parser = one_of(RUNTIMES), env = "CONCLAVE_RUNTIME")]
     pub(crate) runtime: Option<RuntimeChoice>,
-    /// Time limits in seconds by name, as `idle_seconds=600,hold_seconds=900`; each counts more than what `.conclave.toml` and
+    /// Time limits in seconds by name, as `reviewer_seconds=600,run_seconds=3600`; each counts more than what `.conclave.toml` and
     /// the configuration say
     #[arg(long, value_name = "NAME=SECONDS", env = "CONCLAVE_LIMITS")]
     pub(crate) limits: Option<TimeLimitOverrides>,

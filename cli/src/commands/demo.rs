@@ -11,6 +11,7 @@ use crate::{
     context::Context,
     env::names,
     exit::{Exit, Failure},
+    output::layout::hang,
     run::scratch::Scratch,
 };
 
@@ -64,11 +65,10 @@ pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
         .only(&KEPT)
         .with(names::ANTHROPIC_API_KEY, key.expose_secret())
         .with(names::ANTHROPIC_BASE_URL, &provider.url());
-    output.layout(
-        "A demo: a small order service with a flawed branch is reviewed. Panel, judge and checks are the real ones; the model is a \n\
-         scripted stand-in that looks for fixed patterns. It asks no provider, needs no key and costs nothing (the costs below are \n\
-         what a paid model would have taken).\n",
-    );
+    let introduction = "A demo: a small order service with a flawed branch is reviewed. Panel, judge and checks are the real ones; \
+                        the model is a scripted stand-in that looks for fixed patterns. It asks no provider, needs no key and costs \
+                        nothing (the costs below are what a paid model would have taken).";
+    output.layout(&format!("{}\n", hang(introduction, 0)));
     let range = format!("main..{BRANCH}");
     let line = ["conclave", "local", &range, "--repo", repository.as_str()].map(OsString::from);
     let arguments = Arguments::read(line, &environment).map_err(|error| Failure::Settings(error.to_string()))?;
@@ -83,7 +83,7 @@ pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
             "\nReview your own work, in a repository of yours:\n\
              \x20 export ANTHROPIC_API_KEY=...   or another provider's\n\
              \x20 conclave doctor                is everything here that a review needs?\n\
-             \x20 conclave local                 what your working tree adds to the default branch",
+             \x20 conclave local                 what you have changed since the default branch",
         );
     }
     Ok(exit)

@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exi
         }
         output.print(&page::init_written(&root, &written));
     }
-    output.print(&page::init_steps(&by_hand(&answers)));
+    output.print(&page::init_steps(&by_hand(&answers, &files)));
     Ok(Exit::Reviewed)
 }
 

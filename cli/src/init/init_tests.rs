@@ -75,6 +75,11 @@ fn what_is_there_stays() {
         lines.contains("as one more item of its list:\n  - component: "),
         "{lines}"
     );
+    let steps = by_hand(&answers, &plan);
+    assert!(
+        steps[0].starts_with("Add the lines above to .gitlab-ci.yml"),
+        "{steps:?}"
+    );
     assert_eq!(file(&plan, SETTINGS_FILE).instead, Some(Instead::Keep));
     assert_eq!(file(&plan, TUI_FILE).instead, None);
 
@@ -128,7 +133,7 @@ fn a_repository_on_github_gets_a_workflow_with_the_least_permissions() {
         assert_eq!(job["steps"][0]["with"]["persist-credentials"], false);
         assert!(workflow["on"].get("pull_request_target").is_none());
     }
-    let steps = by_hand(&answers(Job::Workflow, false)).concat();
+    let steps = by_hand(&answers(Job::Workflow, false), &[]).concat();
     assert!(
         steps.contains("CONCLAVE_SECRET") && !steps.contains("GITLAB_TOKEN"),
         "{steps}"

@@ -28,7 +28,7 @@ pub(crate) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -
     let (finding, width) = (&entry.finding, page.width);
     let mut text = head(entry, page);
     let _ = write!(text, "\n{}", wrap(&prose(&finding.claim), width, INDENT));
-    if let Some(excerpt) = excerpt(excerpts, entry, width) {
+    if let Some(excerpt) = excerpt(excerpts, entry, page.code_width) {
         let _ = write!(text, "\n{excerpt}");
     }
     if !finding.scenario.trim().is_empty() {
@@ -47,7 +47,7 @@ pub(crate) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -
         let fix = prose(fix);
         let lines = fix.trim_end().lines();
         let fix: Vec<String> = lines
-            .map(|line| format!("    {}", clip(line, width.saturating_sub(4)).green()))
+            .map(|line| format!("    {}", clip(line, page.code_width.saturating_sub(4)).green()))
             .collect();
         let _ = write!(text, "\n{INDENT}{}\n{}", "possible fix".dimmed(), fix.join("\n"));
     }
@@ -108,7 +108,7 @@ fn origin(entry: &JudgedFinding) -> String {
     format!("{} · {found_by}", finding.category)
 }
 
-/// The lines of the finding with one line around them.
+/// The lines of the finding with one line around them, in this width.
 fn excerpt(excerpts: &Excerpts, entry: &JudgedFinding, width: usize) -> Option<String> {
     let (path, severity) = (&entry.finding.file, entry.finding.severity);
     let (first, last) = excerpts::shown(entry.finding.line, entry.finding.end_line);

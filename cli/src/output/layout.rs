@@ -17,6 +17,8 @@ const MIN_COLUMNS: usize = 40;
 pub(crate) struct Page {
     /// How wide.
     pub(crate) width: usize,
+    /// The width of lines of code; what is longer is cut.
+    pub(crate) code_width: usize,
     /// How places are opened.
     pub(crate) links: Links,
 }
@@ -26,14 +28,27 @@ impl Page {
     pub(crate) fn terminal(links: Links) -> Self {
         Self {
             width: columns(),
+            code_width: columns(),
             links,
         }
     }
 
     /// A page of this width, without links.
+    #[cfg(test)]
     pub(crate) fn plain(width: usize) -> Self {
+        let width = width.clamp(MIN_COLUMNS, MAX_COLUMNS);
         Self {
-            width: width.clamp(MIN_COLUMNS, MAX_COLUMNS),
+            width,
+            code_width: width,
+            links: Links::none(),
+        }
+    }
+
+    /// A page for a program: prose in lines, code as it is.
+    pub(crate) fn for_program() -> Self {
+        Self {
+            width: MAX_COLUMNS,
+            code_width: usize::MAX,
             links: Links::none(),
         }
     }
@@ -63,6 +78,15 @@ pub(crate) fn hang(text: &str, indent: usize) -> String {
     textwrap::fill(text, &options).trim_start().to_owned()
 }
 
+/// A space at which [`wrap`] breaks no line.
+const NO_BREAK: &str = "\u{a0}";
+
+/// The text as a piece that [`wrap`] leaves whole: a number with its unit.
+pub(crate) fn unbroken(text: &str) -> String {
+    text.replace(' ', NO_BREAK)
+}
+
+/// The text in lines of this width; every space is an ordinary one then.
 pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(indent)
@@ -71,6 +95,7 @@ pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
         .map(|line| textwrap::fill(line, &options))
         .collect::<Vec<_>>()
         .join("\n")
+        .replace(NO_BREAK, " ")
 }
 
 /// As much of a line as fits, and a sign where something is missing. Some characters take two columns.

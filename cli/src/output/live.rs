@@ -111,6 +111,11 @@ impl Live {
                     row.state = format!("silent for {silent_seconds} s");
                 });
             }
+            RecordedEvent::Waiting { reviewer, wait_seconds } => {
+                self.change(&mut panel, reviewer, |row| {
+                    row.state = format!("next try in {wait_seconds} s");
+                });
+            }
             RecordedEvent::Usage {
                 reviewer,
                 tokens,
@@ -160,7 +165,7 @@ impl Live {
         panel.rows.insert(place, row);
     }
 
-    /// Changes the row of somebody who is at work, and draws it.
+    /// Changes the row of a session that is at work, and draws it.
     fn change(&self, panel: &mut Panel, reviewer: &str, change: impl FnOnce(&mut Row)) {
         let name_width = panel.name_width;
         let Some(row) = panel.rows.iter_mut().find(|row| row.reviewer == reviewer) else {
@@ -181,6 +186,8 @@ impl Live {
         let (mark, state) = match (outcome, findings) {
             ("ok", Some(findings)) => ("✓".green(), plural(findings, "finding")),
             ("ok", None) => ("✓".green(), "done".to_owned()),
+            // It has not run, and its reason says why.
+            ("skipped", _) => ("–".dimmed(), "skipped".to_owned()),
             // A session that failed did not find nothing: it was not heard.
             (outcome, _) => ("✗".red(), outcome.replace('_', " ")),
         };
@@ -250,7 +257,7 @@ impl Row {
 }
 
 /// As much of a model's name as says which one it is: all of it, or its own part, or the beginning of that.
-fn fitting(model: &ModelId, room: usize) -> Option<String> {
+pub(crate) fn fitting(model: &ModelId, room: usize) -> Option<String> {
     /// Less says nothing.
     const LEAST: usize = 10;
     let own = model.model().rsplit('/').next().unwrap_or_default();

@@ -8,7 +8,6 @@ use conclave_engine::{
     ports::{Progress, ProgressEvent},
     review::Plan,
 };
-use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::{invisible::ends_line, redact::Redactor, reviewer::ReviewerName};
 
 use super::sections::{LogMarks, Sections};
@@ -175,6 +174,11 @@ fn timed_line(line: &RecordedLine) -> Option<String> {
             "…".dimmed(),
             shown_name(reviewer)
         ),
+        RecordedEvent::Waiting { reviewer, wait_seconds } => format!(
+            "  {} {:<14} waits for a model that may be asked: the next attempt is in {wait_seconds} s",
+            "…".dimmed(),
+            shown_name(reviewer)
+        ),
         RecordedEvent::Usage { .. } => return None,
         RecordedEvent::SessionDone {
             reviewer,
@@ -191,7 +195,12 @@ fn timed_line(line: &RecordedLine) -> Option<String> {
             } else {
                 let (outcome, reason) = (outcome.replace('_', " "), reason.as_deref());
                 let reason = reason.unwrap_or("no reason given");
-                format!("  {} {reviewer:<14} {outcome}: {reason}", "✗".red())
+                let mark = if outcome == "skipped" {
+                    "–".dimmed()
+                } else {
+                    "✗".red()
+                };
+                format!("  {mark} {reviewer:<14} {outcome}: {reason}")
             }
         }
         RecordedEvent::Warning { text } => format!("  {} {text}", "!".yellow().bold()),
@@ -221,57 +230,4 @@ pub(crate) fn plan_line(plan: &Plan, diff: &FilteredDiff) -> String {
         let _ = write!(text, "; {} filtered as noise", diff.filtered.len());
     }
     text
-}
-
-/// What the gateway did on its own, in words, for the review's notes.
-pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
-    let mut lines: Vec<(String, usize)> = Vec::new();
-    for event in events {
-        match event {
-            // The review's account says what became of the call; only a refused key is a person's to mend.
-            GatewayEvent::Rejected { model, reason, .. }
-                if model.is_none() || *reason != Rejection::CredentialsRejected =>
-            {
-                continue;
-            }
-            // The open circuit was reported already, and by now the wait is over.
-            GatewayEvent::Waiting { .. } => continue,
-            _ => {}
-        }
-        let line = event.to_string();
-        match lines.iter_mut().find(|(known, _)| *known == line) {
-            Some((_, count)) => *count += 1,
-            None => lines.push((line, 1)),
-        }
-    }
-    let times = |(line, count)| {
-        if count == 1 {
-            line
-        } else {
-            format!("{line}, {count} times")
-        }
-    };
-    lines.into_iter().map(times).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_key_is_told_once_with_what_to_do() {
-        let refused = GatewayEvent::Rejected {
-            session: None,
-            model: Some("anthropic/claude-sonnet-5".parse().expect("a model")),
-            reason: Rejection::CredentialsRejected,
-        };
-        let lines = gateway_lines(&[refused.clone(), refused]);
-        assert_eq!(
-            lines,
-            [
-                "anthropic refused the key for anthropic/claude-sonnet-5 (mistyped, expired, or without the right; `conclave \
-                 doctor` shows its words), 2 times"
-            ]
-        );
-    }
 }

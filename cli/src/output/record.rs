@@ -42,6 +42,10 @@ pub(crate) enum RecordedEvent {
         reviewer: String,
         silent_seconds: u64,
     },
+    Waiting {
+        reviewer: String,
+        wait_seconds: u64,
+    },
     Usage {
         reviewer: String,
         tokens: u64,
@@ -77,6 +81,10 @@ impl From<ProgressEvent<'_>> for RecordedEvent {
             ProgressEvent::Thinking { reviewer, seconds } => Self::Thinking {
                 reviewer: reviewer.to_owned(),
                 silent_seconds: seconds,
+            },
+            ProgressEvent::Waiting { reviewer, seconds } => Self::Waiting {
+                reviewer: reviewer.to_owned(),
+                wait_seconds: seconds,
             },
             ProgressEvent::Usage {
                 reviewer,

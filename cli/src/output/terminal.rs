@@ -7,18 +7,17 @@ use conclave_engine::{
     judge::describe_removed,
     look_alike::shown_name,
     report::{duration, headline},
-    review::{ApprovalHold, Cost, JudgedFinding, Review, ReviewerReport, counted_tokens},
+    review::{ApprovalHold, Cost, CountedTokens, JudgedFinding, Review, ReviewerReport},
     rules::ManualReview,
 };
-use conclave_shared::{
-    telemetry::{ReviewerOutcome, TokensByModel},
-    verdict::Verdict,
-};
+use conclave_shared::{model::ModelId, telemetry::ReviewerOutcome, verdict::Verdict};
+use textwrap::core::display_width;
 
 use crate::output::{
     excerpts::Excerpts,
     finding::finding,
-    layout::{Page, clean, clip, prose, wrap},
+    layout::{Page, clean, clip, prose, unbroken, wrap},
+    live::fitting,
     numbers::{grouped, plural},
     paint::{Paint, Style},
 };
@@ -55,7 +54,7 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
         let _ = writeln!(text, "\n{}", finding(entry, excerpts, page));
     }
     for entry in &review.findings {
-        if let Some(compared) = refuted_by_code(entry, width) {
+        if let Some(compared) = refuted_by_code(entry, page) {
             let _ = writeln!(text, "\n{compared}");
         }
     }
@@ -78,16 +77,19 @@ fn notices(review: &Review) -> Vec<(&'static str, String)> {
         review
             .approval_holds
             .iter()
-            .map(|hold| (hold.cause.title(), approval_hold(hold))),
+            .map(|hold| (hold.cause.title(), approval_hold(hold, review.merge_request.is_some()))),
     );
     let accepted = review.accepted.iter();
     notices.extend(accepted.map(|entry| ("Accepted", format!("{}.", entry.describe(str::to_owned)))));
     notices
 }
 
-/// Why the bot withholds its approval, with the places.
-fn approval_hold(hold: &ApprovalHold) -> String {
-    let mut text = format!("{} The bot does not approve.", hold.reason);
+/// Why the bot withholds its approval, with the places. A review of one's own has no bot.
+fn approval_hold(hold: &ApprovalHold, has_bot: bool) -> String {
+    let mut text = hold.reason.clone();
+    if has_bot {
+        text.push_str(" The bot does not approve.");
+    }
     if !hold.places.is_empty() {
         let places: Vec<_> = hold.places.iter().map(|place| shown_name(place)).collect();
         let _ = write!(text, " See {}.", places.join(", "));
@@ -96,7 +98,8 @@ fn approval_hold(hold: &ApprovalHold) -> String {
 }
 
 /// A serious claim and the code that the judge holds against it, one below the other.
-fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
+fn refuted_by_code(entry: &JudgedFinding, page: &Page) -> Option<String> {
+    let width = page.width;
     let refutation = entry.refuted_by_code()?;
     let title = match entry.refuted_by_this_change() {
         Some(_) => "REFUTED OR FIXED BY THIS CHANGE ITSELF".yellow().bold(),
@@ -105,7 +108,7 @@ fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
     let code = |text: &str| {
         let lines = text
             .lines()
-            .map(|line| format!("    {}", clip(&clean(line), width.saturating_sub(4))));
+            .map(|line| format!("    {}", clip(&clean(line), page.code_width.saturating_sub(4))));
         lines.collect::<Vec<_>>().join("\n")
     };
     let finding = &entry.finding;
@@ -143,17 +146,17 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     let configuration = review.configuration.as_ref();
     let summary = format!(
-        "{}{} reviewed, {} filtered, {} not read · tier {} · {}{} · {}",
+        "{}{} reviewed, {} filtered, {} not read · tier {} · {}{}{}",
         configuration.map_or_else(String::new, |fallback| format!("{} · ", fallback.account())),
         plural(reviewed, "file"),
         coverage.filtered.len(),
         coverage.not_read.len(),
         review.tier,
-        duration(review.seconds),
+        unbroken(&duration(review.seconds)),
         review
             .runtime
             .map_or_else(String::new, |runtime| format!(" on {}", runtime.describe())),
-        Cost::of(&review.usage()).text(4)
+        unbroken(&format!(" · {}", Cost::of(&review.usage()).text(4)))
     );
     lines.push(wrap(&summary, width, ""));
     let aside = |text: &str| wrap(&clean(text), width, "  ").dimmed();
@@ -185,10 +188,10 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     );
     let reports = review.reviewers.iter().chain([&review.coordinator]);
     lines.extend(reports.map(|report| reviewer(report, width)));
-    let tokens = counted(&review.usage());
+    let tokens = CountedTokens::of(&review.usage()).text(grouped);
     let rate = review
         .cache_hit_rate
-        .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
+        .map_or_else(|| "–".to_owned(), |rate| unbroken(&format!("{:.0} %", rate * 100.0)));
     lines.push(aside(&format!(
         "{tokens}, cache hit rate {rate}; {}; {} without evidence",
         describe_removed(&review.findings),
@@ -197,31 +200,56 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let stages: Vec<String> = review
         .stages
         .iter()
-        .map(|stage| format!("{} {:.1} s", stage.stage, stage.seconds))
+        .map(|stage| format!("{} {}", stage.stage, unbroken(&format!("{:.1} s", stage.seconds))))
         .collect();
     lines.push(aside(&format!("time: {}", stages.join(", "))));
     if let Some(sha) = &review.settings_sha {
         lines.push(aside(&format!("settings and rules: as at {sha}")));
     }
     lines.extend(coverage.notes.iter().map(|note| aside(note)));
+    lines.extend(moves(review).iter().map(|line| marked(line)));
     lines.extend(review.other_warnings().map(|warning| marked(warning)));
     // In one piece, however long: it is there to be copied.
     lines.push(format!("  records: {directory}").dimmed());
     lines.join("\n")
 }
 
-/// The tokens of some models, as far as they are known.
-fn counted(usage: &[TokensByModel]) -> String {
-    counted_tokens(usage).map_or_else(
-        || "tokens unknown".to_owned(),
-        |tokens| format!("{} tokens", grouped(tokens)),
-    )
+/// The moves of sessions to another model, those of the same kind in one line.
+fn moves(review: &Review) -> Vec<String> {
+    let mut moves: Vec<(Vec<&ModelId>, Vec<String>)> = Vec::new();
+    for report in review.reviewers.iter().chain([&review.coordinator]) {
+        let mut models: Vec<&ModelId> = report.models.iter().collect();
+        models.dedup();
+        if models.len() < 2 {
+            continue;
+        }
+        let name = report.name.display_name();
+        match moves.iter_mut().find(|(known, _)| *known == models) {
+            Some((_, names)) => names.push(name),
+            None => moves.push((models, vec![name])),
+        }
+    }
+    let line = |(models, names): (Vec<&ModelId>, Vec<String>)| {
+        let models: Vec<&str> = models.into_iter().map(ModelId::as_str).collect();
+        format!("{}: asked {}", names.join(", "), models.join(", then "))
+    };
+    moves.into_iter().map(line).collect()
+}
+
+/// The model that answered last; if none did, the one that was asked last.
+fn last_model(report: &ReviewerReport) -> Option<&ModelId> {
+    let answered = report.usage.iter().filter(|usage| usage.tokens.total() > 0);
+    let answered: Vec<&ModelId> = answered.map(|usage| &usage.model).collect();
+    let last_asked = report.models.iter().rev().find(|model| answered.contains(model));
+    last_asked
+        .or(answered.last().copied())
+        .or(report.models.last())
+        .or(report.usage.last().map(|usage| &usage.model))
 }
 
 fn reviewer(report: &ReviewerReport, width: usize) -> String {
-    let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
-    let models = models.join(", ");
-    let tokens = counted(&report.usage);
+    let model = last_model(report);
+    let tokens = CountedTokens::of(&report.usage).text(grouped);
     let cost = Cost::of(&report.usage).text(4);
     // What rules found, and who has not begun, has asked no model.
     let asked = !report.usage.is_empty();
@@ -234,20 +262,29 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
             Some(format!("{}: {reason}", outcome.as_str().replace('_', " ")))
         }
     };
-    let mark = match &reason {
-        None => "✓".green(),
-        Some(_) => "✗".red(),
+    let mark = match report.outcome {
+        ReviewerOutcome::Ok => "✓".green(),
+        // It has not run, and its reason says why.
+        ReviewerOutcome::Skipped => "–".dimmed(),
+        _ => "✗".red(),
     };
     let mut text = if width >= WIDE {
         let mut line = format!("{name:<14} {time:>8}");
         if asked {
-            let _ = write!(line, "  {tokens:>16}  {cost}  {models}");
+            let _ = write!(line, "  {tokens:>16}  {cost}");
+            let room = (width - 4).saturating_sub(display_width(&line) + 2);
+            if let Some(model) = model.and_then(|model| fitting(model, room)) {
+                let _ = write!(line, "  {model}");
+            }
         }
         format!("  {mark} {}", clip(line.trim_end(), width - 4).dimmed())
     } else {
         let mut line = format!("{name}: {time}");
         if asked {
-            let _ = write!(line, ", {tokens}, {cost}, {models}");
+            let _ = write!(line, ", {tokens}, {cost}");
+            if let Some(model) = model {
+                let _ = write!(line, ", {model}");
+            }
         }
         let line = wrap(&line, width, "    ");
         format!("  {mark} {}", line.trim_start().dimmed())

@@ -3,7 +3,6 @@
 use conclave_engine::review::{ConfigurationFallback, ConfigurationInstead};
 use conclave_shared::severity::Severity;
 use serde_json::json;
-use textwrap::core::display_width;
 
 use super::super::door::{self, Keep};
 use super::*;
@@ -154,6 +153,51 @@ fn a_review_on_the_defaults_says_so_before_everything_and_first_in_its_account()
         "{account}"
     );
     assert_eq!(text.matches("refused the token").count(), 1, "{text}");
+}
+
+#[test]
+fn a_session_that_was_not_needed_is_not_marked_as_one_that_failed() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    review.coordinator.outcome = ReviewerOutcome::Skipped;
+    review.coordinator.reason = Some("there was nothing to judge".to_owned());
+    let text = plain(&shown(&review, 100));
+    assert!(
+        text.contains("\n  – coordinator") && text.contains("\n  ✗ code quality"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_move_to_another_model_is_named_and_the_row_has_the_model_that_answered() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    let models: [ModelId; 2] =
+        ["anthropic/claude-opus-5-5", "anthropic/claude-sonnet-5"].map(|name| name.parse().expect("a model"));
+    for report in [&mut review.reviewers[0], &mut review.coordinator] {
+        report.models = models.to_vec();
+        let mut failed = report.usage[0].clone();
+        failed.model = models[0].clone();
+        failed.tokens = conclave_shared::pricing::TokenUsage::default();
+        report.usage.insert(0, failed);
+    }
+    let text = plain(&shown(&review, 100));
+    assert!(
+        text.contains("! security, coordinator: asked anthropic/claude-opus-5-5, then anthropic/claude-sonnet-5"),
+        "{text}"
+    );
+    let narrow = plain(&shown(&review, 80));
+    let row = narrow.lines().find(|line| line.contains("✓ security")).expect("a row");
+    assert!(row.ends_with("claude-sonnet-5") && !row.contains('…'), "{row}");
+}
+
+#[test]
+fn a_program_gets_whole_lines_of_code() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    let long = format!("call({})", "argument, ".repeat(30));
+    review.findings[0].finding.fix = Some(long.clone());
+    let excerpts = Excerpts::default();
+    let of = |page: &Page| plain(&super::review(&review, &excerpts, Utf8Path::new("/r"), page));
+    assert!(of(&Page::for_program()).contains(&long));
+    assert!(!of(&Page::plain(100)).contains(&long));
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Ending<'_> {
         let output = &self.run.context.output;
         output.warn(failure);
         if let Some(remedy) = crash::remedy(&failure.to_string()) {
-            output.note(remedy);
+            output.remedy(remedy);
         }
         self.lost.store(true, Ordering::Relaxed);
     }

@@ -201,8 +201,7 @@ pub(crate) async fn plan(
         return Err(Failure::RepoConfig(repo.all_problems()));
     }
     if prepared.diff.files.is_empty() {
-        let people = &prepared.plan.rules.manual_reviews;
-        output.note(&nothing_left(&prepared.diff, &prepared.approval_holds, people));
+        output.note(&nothing_left(&prepared));
         // Data stays data, also of a change that has no file to review.
         if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
             return Ok(Exit::Reviewed);

@@ -209,7 +209,7 @@ impl FromStr for TimeLimitOverrides {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, seconds) = part
                 .split_once('=')
-                .ok_or_else(|| format!("`{part}` is not NAME=SECONDS, as in idle_seconds=600"))?;
+                .ok_or_else(|| format!("`{part}` is not NAME=SECONDS, as in reviewer_seconds=600"))?;
             let name = name.trim();
             let limit = TimeLimit::named(name).ok_or_else(|| unknown(name))?;
             let seconds: u64 = seconds

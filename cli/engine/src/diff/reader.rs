@@ -67,7 +67,7 @@ pub enum DiffParseError {
     )]
     TooManyFiles(usize),
     /// The spool.
-    #[error("failed to store the patches: {0}. Make room in the temporary directory, or set TMPDIR to another one")]
+    #[error("failed to store the patches in the temporary directory: {0}")]
     Spool(#[from] std::io::Error),
 }
 

@@ -160,6 +160,12 @@ fn codex_is_on_every_panel_where_a_rule_is_for_a_changed_file_and_takes_the_seat
         "on the lite panel in place of security: engineering rules are for changed files"
     );
     assert_eq!(reason(&lite, "security"), "codex takes its place on the lite panel");
+    let both = Case {
+        codex_rules: true,
+        repo: repo("[panel]\nlite = [\"security\"]\n"),
+        ..of(vec![file("a.rs", 50)])
+    };
+    assert_eq!(names(&both.plan()), "code_quality documentation codex security");
     assert!(names(&with_rules(500)).ends_with("agents_md codex"));
     let none = of(vec![file("a.rs", 500)]).plan();
     assert_eq!(reason(&none, "codex"), "no engineering rules are configured");

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use conclave_shared::{config::Limits, reviewer::ReviewerName};
+use conclave_shared::{config::Limits, reviewer::ReviewerName, telemetry::ReviewerOutcome};
 use tokio::time::Instant;
 
 use super::{
@@ -83,13 +83,15 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     } else {
         Vec::new()
     };
-    let (panel, recalled) = complete(run_panel(&context, members, &input).await);
+    let panel = run_panel(&context, members, &input).await;
+    let is_heard = panel.reports.iter().any(|report| report.outcome == ReviewerOutcome::Ok);
+    let (panel, recalled) = complete(panel);
+    let asks_more = job.files.is_empty() || needs_judge(earlier) || job.prior.aside_open;
+    let needs_none = nothing_to_judge(&panel, is_heard || ports.stop.cause().is_some()).filter(|_| !asks_more);
     let (coordinator, judged_by) = if !asks_models {
         without_judge(JudgedBy::Nobody, "no file was left for a model to read")
-    } else if !job.files.is_empty() && is_clean(&panel) && !needs_judge(earlier) && !job.prior.aside_open {
-        let reason =
-            "there was nothing to judge: no finding, no question, and nothing new about what is open from before";
-        without_judge(JudgedBy::NotNeeded, reason)
+    } else if let Some((judged_by, reason)) = needs_none {
+        without_judge(judged_by, reason)
     } else {
         ports.mailbox.hand_over(&panel.reports, panel.findings.clone());
         let message = std::mem::take(&mut job.coordinator_message);
@@ -152,9 +154,23 @@ fn report_end(ports: &ReviewPorts, coordinator: &ReviewerReport) {
     });
 }
 
-/// Returns whether every reviewer did all of its work, and not one of them found anything.
-fn is_clean(panel: &PanelResult) -> bool {
-    panel.findings.is_empty() && panel.unproven.is_empty() && panel.reports.iter().all(ReviewerReport::is_whole)
+/// Returns who takes the judge's place, and why, if what the panel said leaves a judge nothing to do: not one reviewer found
+/// anything, and either all did all of their work, or not one was heard to its end.
+fn nothing_to_judge(panel: &PanelResult, is_heard: bool) -> Option<(JudgedBy, &'static str)> {
+    if !panel.findings.is_empty() || !panel.unproven.is_empty() {
+        None
+    } else if panel.reports.iter().all(ReviewerReport::is_whole) {
+        let reason =
+            "there was nothing to judge: no finding, no question, and nothing new about what is open from before";
+        Some((JudgedBy::NotNeeded, reason))
+    } else if !is_heard {
+        Some((
+            JudgedBy::NothingHeard,
+            "there was nothing to judge: no reviewer came to its end",
+        ))
+    } else {
+        None
+    }
 }
 
 fn without_judge(judged_by: JudgedBy, reason: &str) -> (ReviewerReport, JudgedBy) {
@@ -188,9 +204,48 @@ fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: Judge
             let names = names.collect::<Vec<_>>().join(", ");
             return by_rules(nothing_found(job.language.as_deref(), &names), None);
         }
+        (JudgedBy::NothingHeard, _) => {
+            let degraded = "No reviewer came to its end and nothing was found, so no judge was asked.".to_owned();
+            return by_rules(String::new(), Some(degraded));
+        }
         (JudgedBy::Rules(reason), _) => reason,
         (JudgedBy::Coordinator, None) => "its submission was lost".to_owned(),
     };
     let degraded = format!("The coordinator failed ({reason}); the findings were merged by rules, without a judge.");
     by_rules(String::new(), Some(degraded))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::severity::Severity;
+
+    use super::*;
+    use crate::judge::test_support::finding;
+
+    fn panel(outcomes: &[ReviewerOutcome]) -> PanelResult {
+        let name = ReviewerName::new("security").expect("a name");
+        let report = |outcome: &ReviewerOutcome| ReviewerReport {
+            outcome: *outcome,
+            ..ReviewerReport::skipped(name.clone())
+        };
+        PanelResult {
+            reports: outcomes.iter().map(report).collect(),
+            ..PanelResult::default()
+        }
+    }
+
+    #[test]
+    fn a_judge_is_asked_where_something_was_found_or_a_part_of_the_panel_was_heard() {
+        use ReviewerOutcome::{Failed, Ok, TimedOut};
+        let judged_by = |panel: &PanelResult, is_heard| nothing_to_judge(panel, is_heard).map(|(by, _)| by);
+        assert_eq!(judged_by(&panel(&[Ok, Ok]), true), Some(JudgedBy::NotNeeded));
+        assert_eq!(judged_by(&panel(&[Ok, Failed]), true), None);
+        let unheard = panel(&[Failed, TimedOut]);
+        assert_eq!(judged_by(&unheard, false), Some(JudgedBy::NothingHeard));
+        let found = PanelResult {
+            findings: vec![finding("F1", Severity::Warning, "a", "x", 1)],
+            ..unheard
+        };
+        assert_eq!(judged_by(&found, false), None, "what one found before it failed");
+    }
 }

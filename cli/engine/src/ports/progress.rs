@@ -33,6 +33,13 @@ pub enum ProgressEvent<'a> {
         /// Seconds since the last output.
         seconds: u64,
     },
+    /// A session goes on, and waits until a model may be asked again: no call is open.
+    Waiting {
+        /// The session's reviewer, or the coordinator.
+        reviewer: &'a str,
+        /// Seconds until then.
+        seconds: u64,
+    },
     /// What a session has used so far.
     Usage {
         /// Whose session.

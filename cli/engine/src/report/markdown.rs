@@ -13,7 +13,7 @@ use self::{
     finding::{finding, refuted_by_code},
 };
 use crate::{
-    review::{AcceptedFinding, ApprovalHold, JudgedFinding, RefutationStatus, Review, UnprovenFinding},
+    review::{AcceptedFinding, ApprovalHold, HoldCause, JudgedFinding, RefutationStatus, Review, UnprovenFinding},
     rules::ManualReview,
     untrusted::{code_span, escape, link},
 };
@@ -168,7 +168,13 @@ fn notices(review: &Review) -> Vec<String> {
         notices.push(format!("**Degraded:** {}", escape(reason).replace('\n', " ")));
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
-    notices.extend(review.approval_holds.iter().map(approval_hold));
+    // That nothing was reviewed is the summary of such a report; without a bot it has no consequence.
+    let is_said = |hold: &&ApprovalHold| {
+        let is_local = review.merge_request.is_none() && review.is_of_nothing();
+        is_local && hold.cause == HoldCause::NothingReviewed
+    };
+    let holds = review.approval_holds.iter().filter(|hold| !is_said(hold));
+    notices.extend(holds.map(approval_hold));
     let line = |text: &str| escape(text).replace('\n', " ");
     let accepted = review.accepted.iter().take(MAX_ACCEPTED);
     notices.extend(accepted.map(|entry| format!("**Accepted:** {}.", entry.describe(line))));

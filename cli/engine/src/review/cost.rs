@@ -29,18 +29,48 @@ impl Cost {
         match (self.more, self.usd > 0.0) {
             (false, _) => format!("${:.digits$}", self.usd),
             (true, false) => "cost unknown".to_owned(),
-            (true, true) => format!("${:.digits$} and an unknown cost", self.usd),
+            (true, true) => format!("at least ${:.digits$}", self.usd),
         }
     }
 }
 
-/// The tokens of some models, where they were counted. Of answers without any count nothing is known, which is not 0.
-pub fn counted_tokens(usage: &[TokensByModel]) -> Option<u64> {
-    let total = usage
-        .iter()
-        .fold(0_u64, |sum, entry| sum.saturating_add(entry.tokens.total()));
-    let is_unknown = total == 0 && usage.iter().any(|entry| entry.uncounted > 0);
-    (!is_unknown).then_some(total)
+/// The tokens of some models, as far as they were counted. Of answers without any count nothing is known, which is not 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountedTokens {
+    /// The number of those that were counted.
+    pub known: u64,
+    /// True if tokens that were not counted come on top.
+    pub more: bool,
+}
+
+impl CountedTokens {
+    /// The tokens of these models.
+    pub fn of(usage: &[TokensByModel]) -> Self {
+        Self {
+            known: usage
+                .iter()
+                .fold(0_u64, |sum, entry| sum.saturating_add(entry.tokens.total())),
+            more: usage.iter().any(|entry| entry.uncounted > 0),
+        }
+    }
+
+    /// Their number in words, written so.
+    pub fn number(self, written: impl Fn(u64) -> String) -> String {
+        match (self.more, self.known) {
+            (true, 0) => "unknown".to_owned(),
+            (true, known) => format!("at least {}", written(known)),
+            (false, known) => written(known),
+        }
+    }
+
+    /// The same with what they are.
+    pub fn text(self, written: impl Fn(u64) -> String) -> String {
+        if self.more && self.known == 0 {
+            "tokens unknown".to_owned()
+        } else {
+            format!("{} tokens", self.number(written))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -70,10 +100,7 @@ mod tests {
         assert_eq!(text(&[]), "$0.00");
         assert_eq!(text(&[usage(0.125, 5, false)]), "$0.12");
         assert_eq!(text(&[usage(0.0, 5, true)]), "cost unknown");
-        assert_eq!(
-            text(&[usage(0.25, 5, false), usage(0.0, 5, true)]),
-            "$0.25 and an unknown cost"
-        );
+        assert_eq!(text(&[usage(0.25, 5, false), usage(0.0, 5, true)]), "at least $0.25");
         // A model that was asked in vain cost nothing; one with the price 0 is free.
         assert_eq!(text(&[usage(0.0, 0, true)]), "$0.00");
         assert_eq!(text(&[usage(0.0, 5, false)]), "$0.00");
@@ -82,10 +109,11 @@ mod tests {
             ..usage(cost_usd, 0, false)
         };
         assert_eq!(text(&[uncounted(0.0)]), "cost unknown");
-        assert_eq!(text(&[uncounted(0.25)]), "$0.25 and an unknown cost");
-        assert_eq!(counted_tokens(&[]), Some(0));
-        assert_eq!(counted_tokens(&[usage(0.0, 0, true)]), Some(0));
-        assert_eq!(counted_tokens(&[uncounted(0.0)]), None);
-        assert_eq!(counted_tokens(&[uncounted(0.0), usage(0.25, 5, false)]), Some(5));
+        assert_eq!(text(&[uncounted(0.25)]), "at least $0.25");
+        let tokens = |usage: &[TokensByModel]| CountedTokens::of(usage).text(|count| count.to_string());
+        assert_eq!(tokens(&[]), "0 tokens");
+        assert_eq!(tokens(&[usage(0.0, 0, true)]), "0 tokens");
+        assert_eq!(tokens(&[uncounted(0.0)]), "tokens unknown");
+        assert_eq!(tokens(&[uncounted(0.0), usage(0.25, 5, false)]), "at least 5 tokens");
     }
 }

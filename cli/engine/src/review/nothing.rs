@@ -83,7 +83,11 @@ mod tests {
         assert_eq!(headline(&nothing), "Nothing to review");
         let markdown = render_markdown(&nothing);
         assert!(markdown.starts_with("## ⚪ Nothing to review\n"), "{markdown}");
-        assert!(markdown.contains("There was nothing to review"), "{markdown}");
+        assert_eq!(markdown.matches("There was nothing to review").count(), 1, "{markdown}");
+        assert!(
+            !markdown.contains("The bot does not approve"),
+            "a review of one's own has none: {markdown}"
+        );
         let sarif = render_sarif(&nothing);
         let run = &sarif["runs"][0];
         assert_eq!(run["results"], serde_json::json!([]));

@@ -200,6 +200,15 @@ async fn a_heartbeat_says_every_half_minute_that_it_thinks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_heartbeat_says_how_long_the_session_waits_while_no_call_is_open() {
+    let stage = Stage::new(|_, _| [lives(1, 1), says(40, "late")].concat());
+    let (context, around, _stop) = context(&stage);
+    *around.waits.lock().expect("free") = Some(Duration::from_secs(57));
+    run_session(&context, &task()).await;
+    assert_eq!(*around.said.lock().expect("free"), ["security waits 57"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_class_of_an_error_decides_whom_to_ask_next() {
     for (remedy, models) in [
         (Remedy::None, vec!["a/one"]),

@@ -23,6 +23,8 @@ pub enum JudgedBy {
     Nobody,
     /// No judge was asked: a complete panel found nothing, and there is nothing else to decide.
     NotNeeded,
+    /// No judge was asked: no reviewer came to its end, nothing was found, and there is nothing else to decide.
+    NothingHeard,
 }
 
 /// Runs the coordinator until it has submitted, or has failed for good.

@@ -251,6 +251,8 @@ impl AgentRuntime for Stage {
 pub(crate) struct Around {
     /// What the gateway says of the requests that it holds.
     pub(crate) held: Mutex<Option<Duration>>,
+    /// The time that a request waits for a model.
+    pub(crate) waits: Mutex<Option<Duration>>,
     /// What the person was told.
     pub(crate) said: Mutex<Vec<String>>,
     /// How close the run is to the end of its budget.
@@ -272,6 +274,10 @@ impl UsageLedger for Around {
 
     fn idle_for(&self, _session: &SessionId) -> Option<Duration> {
         *locked(&self.held)
+    }
+
+    fn waits_for(&self, _session: &SessionId) -> Option<Duration> {
+        *locked(&self.waits)
     }
 
     fn cost_usd(&self) -> f64 {
@@ -301,8 +307,14 @@ impl UsageLedger for Around {
 
 impl Progress for Around {
     fn report(&self, event: ProgressEvent<'_>) {
-        if let ProgressEvent::Thinking { reviewer, seconds } = event {
-            locked(&self.said).push(format!("{reviewer} {seconds}"));
+        match event {
+            ProgressEvent::Thinking { reviewer, seconds } => {
+                locked(&self.said).push(format!("{reviewer} {seconds}"));
+            }
+            ProgressEvent::Waiting { reviewer, seconds } => {
+                locked(&self.said).push(format!("{reviewer} waits {seconds}"));
+            }
+            _ => {}
         }
     }
 }

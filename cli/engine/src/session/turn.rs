@@ -168,7 +168,11 @@ impl Turn<'_> {
                     }
                     if let Some(seconds) = clock.heartbeat() {
                         let reviewer = &self.task.name;
-                        self.context.progress.report(ProgressEvent::Thinking { reviewer, seconds });
+                        let waits_for = self.context.ledger.waits_for(self.session);
+                        self.context.progress.report(match waits_for.map(|wait| wait.as_secs()) {
+                            Some(seconds) => ProgressEvent::Waiting { reviewer, seconds },
+                            None => ProgressEvent::Thinking { reviewer, seconds },
+                        });
                     }
                 }
             }

@@ -66,6 +66,13 @@ pub(crate) struct Ready {
     permit: WarmingPermit,
 }
 
+impl Ready {
+    /// Length of the request.
+    pub(crate) fn request_bytes(&self) -> usize {
+        self.sent.body.len()
+    }
+}
+
 impl Attempt<'_> {
     /// Writes the body for this model and waits for the turn of its prefix.
     pub(crate) async fn prepare(&self) -> Ready {

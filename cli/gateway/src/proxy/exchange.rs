@@ -14,6 +14,7 @@ use super::{
     call::Call,
 };
 use crate::{
+    accounting::Reservation,
     clock::now,
     errors::Rejection,
     event::{FallbackReason, GatewayEvent},
@@ -75,7 +76,7 @@ impl Call<'_> {
     }
 
     /// Asks one model, again if it makes sense, and as long as its circuit lets calls through.
-    async fn ask(&self, model: &ModelId, began: Instant) -> Result<Result<Opened, FallbackReason>, Rejection> {
+    async fn ask(&self, model: &ModelId, mut began: Instant) -> Result<Result<Opened, FallbackReason>, Rejection> {
         let session = &self.request.session;
         let mut failed = 0;
         let mut last = FallbackReason::CircuitOpen;
@@ -86,13 +87,20 @@ impl Call<'_> {
             let attempt = Attempt { call: self, model };
             // A call may have to wait for its turn. What is found out meanwhile counts for it too.
             let ready = self.unless_called_off(attempt.prepare()).await?;
+            let before = now();
+            let reservation = self
+                .unless_called_off(self.room(model, ready.request_bytes()))
+                .await??;
+            // It is not the model that took this time.
+            began += now().saturating_duration_since(before);
             let Some(mut permit) = self.core.circuits.enter(model) else {
                 return Ok(Err(last));
             };
-            let entry = self
+            let mut entry = self
                 .core
                 .accounting
                 .begin(&session.id, session.reviewer(), &self.asked, model)?;
+            entry.keep(reservation);
             let making = attempt.make(ready, entry, began);
             let failure = match self.unless_called_off(making).await? {
                 Ok(opened) => {
@@ -136,7 +144,28 @@ impl Call<'_> {
                 fault,
                 failed,
             });
+            let waiting = session.wait_until(now() + wait);
             self.unless_called_off(self.rest(wait)).await?;
+            drop(waiting);
+            self.request.touch();
+        }
+    }
+
+    /// Waits until the budget has room for the call beside those in flight. Each of them ends, and the last one leaves it alone.
+    async fn room(&self, model: &ModelId, request_bytes: usize) -> Result<Reservation, Rejection> {
+        let (accounting, session) = (&self.core.accounting, &self.request.session);
+        let mut released = accounting.released();
+        loop {
+            if let Some(reservation) = accounting.reserve(&session.id, model, request_bytes)? {
+                return Ok(reservation);
+            }
+            tokio::select! {
+                _ = released.changed() => {}
+                () = self.rest(SIGN_OF_LIFE) => {}
+            }
+            if self.core.closing.is_cancelled() {
+                return Err(Rejection::ShuttingDown);
+            }
             self.request.touch();
         }
     }
@@ -201,6 +230,7 @@ impl Call<'_> {
             if let Some(NextProbe::At(at)) = next {
                 self.core.circuits.record_waiting(&self.asked, at, now);
             }
+            let _waiting = self.request.session.wait_until(now + wait);
             tokio::select! {
                 done = self.unless_called_off(self.rest(wait.min(SIGN_OF_LIFE))) => done?,
                 _ = changes.changed() => {}

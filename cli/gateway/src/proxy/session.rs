@@ -55,6 +55,8 @@ struct State {
     /// The last progress of each request in flight.
     in_flight: HashMap<u64, Instant>,
     next_request: u64,
+    /// When a model is asked for the request that waits, if one does.
+    waits_until: Option<Instant>,
     loops: LoopGuard,
     cuts: u32,
     /// The models that the runtime asks for under the spare name, by their providers.
@@ -75,6 +77,17 @@ const MAX_STRAY_CALLS: usize = 50;
 struct Fallback {
     model: ModelId,
     until: Instant,
+}
+
+/// A request of a session waits, until this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Waiting<'s>(&'s Session);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        locked(&self.0.state).waits_until = None;
+    }
 }
 
 impl Session {
@@ -227,6 +240,18 @@ impl Session {
     /// A request is over.
     pub(super) fn request_ended(&self, number: u64) {
         locked(&self.state).in_flight.remove(&number);
+    }
+
+    /// Notes that a request waits until then for a model that may be asked.
+    pub(super) fn wait_until(&self, until: Instant) -> Waiting<'_> {
+        locked(&self.state).waits_until = Some(until);
+        Waiting(self)
+    }
+
+    /// The time until a model is asked for a request that waits.
+    pub(crate) fn waits_for(&self) -> Option<Duration> {
+        let until = locked(&self.state).waits_until?;
+        Some(until.saturating_duration_since(now()))
     }
 
     /// The time since the last progress of a request in flight.

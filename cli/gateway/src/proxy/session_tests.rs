@@ -4,6 +4,7 @@ use conclave_engine::ports::SessionId;
 use conclave_shared::model::ModelId;
 
 use super::{super::session::Sessions, *};
+use crate::clock::now;
 
 fn model(name: &str) -> ModelId {
     name.parse().expect("a model")
@@ -47,4 +48,15 @@ async fn a_fallback_is_kept_for_a_while() {
     session.keep_fallback(&one, &two, Duration::from_mins(2));
     session.keep_fallback(&one, &one, Duration::from_mins(2));
     assert_eq!(session.fallback(&one), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_knows_how_long_it_waits_for_a_model() {
+    let session = session();
+    assert_eq!(session.waits_for(), None);
+    let waiting = session.wait_until(now() + Duration::from_secs(90));
+    tokio::time::advance(Duration::from_secs(30)).await;
+    assert_eq!(session.waits_for(), Some(Duration::from_secs(60)));
+    drop(waiting);
+    assert_eq!(session.waits_for(), None);
 }

@@ -66,6 +66,29 @@ async fn tokens_have_a_budget_too_and_what_is_optional_stops_first() {
 }
 
 #[tokio::test]
+async fn calls_at_the_same_time_do_not_spend_a_budget_together_that_has_room_for_one() {
+    let rig = rig_with(|config| config.budget.run_tokens = Some(1)).await;
+    let calls = (0..7).map(|number| {
+        let name = format!("ses_{number}");
+        rig.gateway.assign(&session(&name), "security", &[model(OPUS_NEW)]);
+        let rig = &rig;
+        async move {
+            let body = body(Wire::Anthropic, model(OPUS_NEW).model(), &name);
+            rig.send(OPUS_NEW, &name, &body).await
+        }
+    });
+    let outcomes = join_all(calls).await;
+    let refused = outcomes.iter().filter(|outcome| !outcome.is_whole());
+    assert_eq!(rig.provider.requests().len(), 1);
+    assert_eq!(
+        refused
+            .filter(|outcome| outcome.message() == "conclave: run budget spent")
+            .count(),
+        6
+    );
+}
+
+#[tokio::test]
 async fn what_earlier_runs_of_the_merge_request_have_cost_counts() {
     let rig = rig_with(|config| {
         config.budget.merge_request_usd = Some(2.0);

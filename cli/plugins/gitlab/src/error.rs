@@ -17,7 +17,9 @@ pub const WORDS: ForgeWords = ForgeWords {
 
 /// An error status; `what` completes "asked to".
 pub(crate) fn refusal(what: &str, status: StatusCode, _headers: &HeaderMap, body: &str) -> ApiError {
-    let (status, words) = (status.as_u16(), message(body));
+    let (status, said) = (status.as_u16(), message(body));
+    // Often its words begin with the status, which each text names.
+    let words = said.strip_prefix(&format!("{status} ")).unwrap_or(&said).to_owned();
     let kind = match status {
         401 => {
             let advice = "Set GITLAB_TOKEN to a project access token with the scope `api` and the role Developer; it may have expired";

@@ -19,7 +19,11 @@ fn every_error_says_what_is_missing() {
         ),
         (403, r#"{"message":"403 Forbidden"}"#, "Give it the role Developer"),
         (403, scope, "Make one with the scope `api`"),
-        (401, r#"{"message":"401 Unauthorized"}"#, "GitLab refused the token"),
+        (
+            401,
+            r#"{"message":"401 Unauthorized"}"#,
+            "GitLab refused the token (x: 401 Unauthorized)",
+        ),
         (
             401,
             r#"{"error":"invalid_token","error_description":"Token is expired."}"#,
@@ -43,7 +47,7 @@ fn every_error_says_what_is_missing() {
         (
             500,
             r#"{"message":"500 Internal Server Error"}"#,
-            "500 Internal Server Error",
+            "answered 500 when asked to x: Internal Server Error",
         ),
         (502, "<html><body>502</body></html>", "an HTML page"),
         (418, "", "answered 418"),

@@ -5,8 +5,12 @@ use std::{io::Write, os::unix::fs::OpenOptionsExt};
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_git::{GitError, Repository};
 
-/// The line that reviews from a hook, also from one that does other things as well.
-pub const HOOK_LINE: &str = r#"conclave hook pre-push "$@""#;
+/// The command that reviews from a hook.
+const HOOK_COMMAND: &str = r#"conclave hook pre-push "$@""#;
+
+/// The line that reviews from a hook that does other things as well: it stops the hook, and so the push, if the review does,
+/// and leaves standard input as it was for what follows. Both read a copy of it. Without the program a push goes on.
+const HOOK_LINE: &str = r#"pushed=$(mktemp); cat >"$pushed"; exec <"$pushed" 3<"$pushed"; rm "$pushed"; conclave hook pre-push "$@" <&3 || [ $? = 127 ] || exit"#;
 
 /// The whole hook. Without the program a push goes on: a hook that outlives it must not be in anybody's way.
 const SCRIPT: &str = r#"#!/bin/sh
@@ -30,12 +34,12 @@ pub enum HookError {
     Git(#[from] GitError),
     /// Hooks that may serve other repositories.
     #[error(
-        "git takes the hooks of this repository from {0} (core.hooksPath), which is outside of it and may serve other repositories, so nothing is written there. Put this line into {0}/pre-push yourself, before anything that reads standard input: {HOOK_LINE}"
+        "git takes the hooks of this repository from {0} (core.hooksPath), which is outside of it and may serve other repositories, so nothing is written there. Put this line below the first one (`#!/bin/sh`) of {0}/pre-push yourself: {HOOK_LINE}"
     )]
     Elsewhere(Utf8PathBuf),
     /// A hook that is not ours.
     #[error(
-        "{0} is there already and is left as it is. To have it review as well, put this line into it, before anything that reads standard input: {HOOK_LINE}"
+        "{0} is there already and is left as it is. To have it review as well, put this line below its first one (`#!/bin/sh`): {HOOK_LINE}"
     )]
     Taken(Utf8PathBuf),
     /// A hook that a tool makes anew whenever it is set up.
@@ -52,7 +56,7 @@ pub enum HookError {
     },
     /// A hook with our line in it, and others.
     #[error(
-        "{0} holds more than Conclave has written, so it is left as it is. Take this line out of it yourself: {HOOK_LINE}"
+        "{0} holds more than Conclave has written, so it is left as it is. Take the line with this command out of it yourself: {HOOK_COMMAND}"
     )]
     Edited(Utf8PathBuf),
     /// The file system.
@@ -106,7 +110,7 @@ pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> 
     let hooks = repository.hooks_directory().await?;
     let path = place(&hooks.path);
     match read(&path) {
-        Some(text) if text.contains(HOOK_LINE) => return Ok(HookState::Present(path)),
+        Some(text) if text.contains(HOOK_COMMAND) => return Ok(HookState::Present(path)),
         Some(text) => {
             return Err(match manager(&text) {
                 Some((manager, settings)) => HookError::Managed {
@@ -126,7 +130,7 @@ pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> 
     };
     let directory = path.parent().unwrap_or(&hooks.path);
     std::fs::create_dir_all(directory).map_err(io("make", directory))?;
-    // Somebody may have written one since.
+    // Another process may have written one since.
     let mut file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -150,7 +154,7 @@ pub async fn uninstall_hook(directory: &Utf8Path) -> Result<HookState, HookError
             })?;
             Ok(HookState::Removed(path))
         }
-        Some(text) if text.contains(HOOK_LINE) => Err(HookError::Edited(path)),
+        Some(text) if text.contains(HOOK_COMMAND) => Err(HookError::Edited(path)),
         Some(_) | None => Ok(HookState::Absent(path)),
     }
 }
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hook_has_the_line_that_others_are_told_of() {
-        assert!(SCRIPT.contains(HOOK_LINE));
+    fn a_hook_that_reviews_is_known_by_its_command() {
+        assert!(SCRIPT.contains(HOOK_COMMAND) && HOOK_LINE.contains(HOOK_COMMAND));
     }
 }

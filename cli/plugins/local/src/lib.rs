@@ -6,7 +6,7 @@ mod plugin;
 mod range;
 mod source;
 
-pub use hook::{HOOK_LINE, HookError, HookState, Push, install_hook, pushes, uninstall_hook};
+pub use hook::{HookError, HookState, Push, install_hook, pushes, uninstall_hook};
 pub use plugin::{LocalArrival, LocalPlugin};
 pub use range::{Range, RangeError};
 pub use source::{LocalError, LocalReview, load};

@@ -10,7 +10,7 @@ use crate::{
     output::{
         Excerpts, Links,
         finding::finding,
-        layout::{Page, clean, wrap},
+        layout::{Page, clean, unbroken, wrap},
         live::{shown_name, so_far},
         numbers::{grouped, plural},
         paint::Paint,
@@ -41,7 +41,7 @@ pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
     }
     let _ = writeln!(text, "\n{}", rule.dimmed());
     for record in &run.sessions {
-        let _ = writeln!(text, "{}", session(record));
+        let _ = writeln!(text, "{}", session(record, width));
     }
     if run.unreadable > 0 {
         let lines = plural(run.unreadable, "line");
@@ -51,7 +51,7 @@ pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
     text
 }
 
-fn session(record: &SessionRecord) -> String {
+fn session(record: &SessionRecord, width: usize) -> String {
     let models: Vec<&str> = record
         .models
         .iter()
@@ -68,17 +68,43 @@ fn session(record: &SessionRecord) -> String {
         (Some("ok"), None) => ("✓".green(), "done".to_owned()),
         (Some(outcome), _) => {
             let reason = record.reason.as_deref().map(clean).unwrap_or_default();
-            ("✗".red(), format!("{}: {reason}", outcome.replace('_', " ")))
+            let mark = if outcome == "skipped" {
+                "–".dimmed()
+            } else {
+                "✗".red()
+            };
+            (mark, format!("{}: {reason}", outcome.replace('_', " ")))
         }
         (None, _) => {
             let seen = record.last_seen.as_deref().map(clean);
             let seen = seen.map_or_else(|| "nothing seen of it".to_owned(), |seen| format!("last seen: {seen}"));
-            ("…".yellow(), format!("still at work; {seen}"))
+            ("…".yellow(), format!("{}; {seen}", unbroken("still at work")))
         }
     };
-    format!(
-        "  {mark} {:<14} {}  {state}",
-        shown_name(&record.reviewer),
-        used.dimmed()
-    )
+    let line = format!("{:<14} {used}  {state}", shown_name(&record.reviewer));
+    format!("  {mark} {}", wrap(&line, width, "    ").trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use textwrap::core::display_width;
+
+    use super::*;
+
+    #[test]
+    fn the_row_of_a_session_fits_the_terminal() {
+        let record = SessionRecord {
+            reviewer: "coordinator".to_owned(),
+            models: vec!["anthropic/claude-opus-5-5".parse().expect("a model")],
+            last_seen: Some("reads the patch of src/orders.py, and what stands around it".to_owned()),
+            ..SessionRecord::default()
+        };
+        for width in [40, 60, 80] {
+            let row = session(&record, width);
+            let row = anstream::adapter::strip_str(&crate::output::door::clean(&row, crate::output::door::Keep::Signs))
+                .to_string();
+            assert!(row.contains("still at work"), "{row}");
+            assert!(row.lines().all(|line| display_width(line) <= width), "{width}: {row}");
+        }
+    }
 }

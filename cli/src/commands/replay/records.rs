@@ -172,7 +172,7 @@ fn unfinished(lines: &[RecordedLine], unreadable: usize, last_seen: &HashMap<Str
                 record.findings = findings.as_ref().map(Vec::len);
                 run.findings.extend(findings.iter().flatten().cloned());
             }
-            RecordedEvent::Thinking { .. } | RecordedEvent::Warning { .. } => {}
+            RecordedEvent::Thinking { .. } | RecordedEvent::Waiting { .. } | RecordedEvent::Warning { .. } => {}
         }
     }
     for record in run.sessions.iter_mut().filter(|record| record.outcome.is_none()) {

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use conclave_engine::{
     diff::FilteredDiff,
-    review::{ApprovalHold, Coverage, Review},
-    rules::ManualReview,
+    review::{Coverage, HoldCause, Review},
 };
 
 use crate::{
@@ -15,26 +14,29 @@ use crate::{
     run::{directory::prepare_reports, prepare::Prepared, reports},
 };
 
-/// The text that nothing is left to review: what was taken out, why the bot does not approve that, and who has to look.
-pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], people: &[ManualReview]) -> String {
-    let mut text = nothing_to_review(reason(diff));
+/// The text that nothing is left to review: what was taken out, why the bot does not approve that, if there is one, and who has
+/// to look.
+pub(crate) fn nothing_left(prepared: &Prepared) -> String {
+    let diff = &prepared.diff;
+    let no_approval = match prepared.job.subject.merge_request {
+        Some(_) => " The bot does not approve.",
+        None => "",
+    };
+    let mut text = nothing_to_review(reason(diff)) + no_approval;
     for file in &diff.filtered {
         let _ = write!(text, "\n  {} ({})", file.path, file.reason.describe());
     }
-    for hold in holds {
-        let _ = write!(
-            text,
-            "\n{}: {} The bot does not approve.",
-            hold.cause.title(),
-            hold.reason
-        );
+    let holds = prepared.approval_holds.iter();
+    // That nothing was reviewed is said by now.
+    for hold in holds.filter(|hold| hold.cause != HoldCause::NothingReviewed) {
+        let _ = write!(text, "\n{}: {}{no_approval}", hold.cause.title(), hold.reason);
         for place in &hold.places {
             let _ = write!(text, "\n  {place}");
         }
     }
-    for demand in people {
+    for demand in &prepared.plan.rules.manual_reviews {
         let sentence = demand.describe(str::to_owned, &demand.rule, &demand.files.join(", "));
-        let _ = write!(text, "\n{sentence}. The bot does not approve.");
+        let _ = write!(text, "\n{sentence}.{no_approval}");
     }
     text
 }

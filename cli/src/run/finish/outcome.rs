@@ -57,8 +57,7 @@ pub(crate) fn worth_a_review(
     context: &Context,
 ) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
-        let people = &prepared.plan.rules.manual_reviews;
-        let text = nothing_left(&prepared.diff, &prepared.approval_holds, people);
+        let text = nothing_left(&prepared);
         let Job { forge, workflow, .. } = &prepared.job;
         if let Some(forge) = forge {
             let without_secrets = |file: &FilteredFile| FilteredFile {

@@ -64,7 +64,7 @@ pub(crate) fn plan(plan: &PlanDocument) -> String {
             }
         }
     }
-    let _ = write!(text, "\n{}", settings(plan).dimmed());
+    let _ = write!(text, "\n{}", wrap(&settings(plan), width, "").dimmed());
     for warning in &plan.warnings {
         let _ = write!(
             text,
@@ -86,10 +86,10 @@ pub(crate) fn explained<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Cl
 fn headline(text: &mut String, plan: &PlanDocument, width: usize) {
     let _ = writeln!(
         text,
-        "{} · {} · about {}",
+        "{} · {} · {}",
         format!("Tier {}", plan.tier).bold(),
         plural(on_panel(plan).count(), "reviewer"),
-        sum(plan).bold()
+        in_all(&sum(plan))
     );
     for reason in &plan.tier_reasons {
         let _ = writeln!(text, "{}", wrap(&clean(reason), width, "  "));
@@ -156,10 +156,14 @@ fn estimate(plan: &PlanDocument, width: usize) -> String {
             "no price is known of {}: what it costs is unknown, is not in the sum, and no budget in dollars stops it",
             models.join(", ")
         );
-        let _ = writeln!(text, "{} {line}", "!".yellow().bold());
+        let line = wrap(&line, width, "  ");
+        let _ = writeln!(text, "{} {}", "!".yellow().bold(), line.trim_start());
     }
     text
 }
+
+/// A cost without a known price.
+const UNKNOWN: &str = "unknown";
 
 fn usage(tokens: &TokenUsage) -> [String; 3] {
     let prompt = tokens.input + tokens.cache_read + tokens.cache_write;
@@ -171,7 +175,7 @@ fn usage(tokens: &TokenUsage) -> [String; 3] {
 }
 
 fn cost(session: &SessionEstimate) -> String {
-    session.cost_usd.map_or_else(|| "unknown".to_owned(), dollars)
+    session.cost_usd.map_or_else(|| UNKNOWN.to_owned(), dollars)
 }
 
 /// What the whole review would cost, as far as prices are known.
@@ -179,7 +183,15 @@ fn sum(plan: &PlanDocument) -> String {
     match (plan.estimate.unpriced.is_empty(), plan.estimate.cost_usd > 0.0) {
         (true, _) => dollars(plan.estimate.cost_usd),
         (false, true) => format!("{} and more", dollars(plan.estimate.cost_usd)),
-        (false, false) => "unknown".to_owned(),
+        (false, false) => UNKNOWN.to_owned(),
+    }
+}
+
+/// The sum in the headline.
+fn in_all(sum: &str) -> String {
+    match sum {
+        UNKNOWN => format!("cost {}", sum.bold()),
+        sum => format!("about {}", sum.bold()),
     }
 }
 
@@ -301,6 +313,13 @@ fn bullet(line: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_cost_is_not_about_so_much() {
+        let shown = |sum: &str| crate::output::door::clean(&in_all(sum), crate::output::door::Keep::Text);
+        assert_eq!(shown(UNKNOWN), "cost unknown");
+        assert_eq!(shown("$0.10 and more"), "about $0.10 and more");
+    }
 
     #[test]
     fn small_amounts_have_more_digits() {

@@ -91,6 +91,11 @@ impl LoadedRepoConfig {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use clap::CommandFactory as _;
+    use conclave_shared::config::{Limits, TimeLimitOverrides};
+
     use super::*;
 
     #[test]
@@ -103,6 +108,24 @@ mod tests {
         let parsed = parse(example.expect("an example").as_bytes());
         assert_eq!(parsed.problems, []);
         assert_eq!(parsed.config.path_instructions.len(), 1);
+        assert_eq!(ineffective(&parsed.config.limits), [""; 0]);
+    }
+
+    /// The limits of an example that cannot take effect.
+    fn ineffective(limits: &TimeLimitOverrides) -> Vec<String> {
+        let mut in_force = Limits::default();
+        limits.lay_over(&mut in_force);
+        conclave_shared::config::ineffective(&in_force, &BTreeMap::new())
+    }
+
+    #[test]
+    fn the_example_of_the_flag_takes_effect() {
+        let command = crate::args::Arguments::command();
+        let local = command.find_subcommand("local").expect("a command");
+        let limits = local.get_arguments().find(|argument| argument.get_id() == "limits");
+        let help = limits.and_then(clap::Arg::get_help).expect("a text").to_string();
+        let example: TimeLimitOverrides = help.split('`').nth(1).expect("an example").parse().expect("limits");
+        assert_eq!(ineffective(&example), [""; 0], "{help}");
     }
 
     /// Run with `CONCLAVE_WRITE_SCHEMA=1` to renew the file.

@@ -8,7 +8,7 @@ use super::duration;
 use crate::{
     judge::describe_removed,
     report::grouped,
-    review::{Cost, Review, ReviewerReport, UnprovenFinding, counted_tokens},
+    review::{Cost, CountedTokens, Review, ReviewerReport, UnprovenFinding},
     rules::CheckedRule,
     untrusted::{cell, code_cell, code_span, escape, link},
 };
@@ -126,10 +126,10 @@ fn unproven(findings: &[UnprovenFinding]) -> String {
 
 /// The tokens of the review in words.
 fn tokens(review: &Review) -> String {
-    counted_tokens(&review.usage()).map_or_else(
-        || "Tokens unknown".to_owned(),
-        |tokens| format!("{} tokens", grouped(tokens)),
-    )
+    let text = CountedTokens::of(&review.usage()).text(grouped);
+    let mut rest = text.chars();
+    rest.next()
+        .map_or_else(String::new, |first| first.to_uppercase().to_string() + rest.as_str())
 }
 
 /// The engineering rules with the files that each was checked on.
@@ -163,7 +163,7 @@ fn short(sha: &str) -> &str {
 
 fn reviewer_row(report: &ReviewerReport) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
-    let tokens = counted_tokens(&report.usage).map_or_else(|| "unknown".to_owned(), grouped);
+    let tokens = CountedTokens::of(&report.usage).number(grouped);
     let outcome = match (report.outcome, &report.reason) {
         (ReviewerOutcome::Ok, _) => "ok".to_owned(),
         (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),

@@ -85,7 +85,7 @@ async fn the_bots_own_merge_request_is_reviewed_and_not_approved() {
 async fn a_reporter_may_comment_and_not_approve() {
     let stage = Stage::new().await;
     stage.gitlab.add_member(stage.project, stage.bot, AccessLevel::Reporter);
-    let warning = "not approved: the token's user may not approve it (403 403 Forbidden). Give it the role Developer in the \
+    let warning = "not approved: the token's user may not approve it (403 Forbidden). Give it the role Developer in the \
                    project, or a higher one. `conclave doctor` says which it has";
     assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
     assert_eq!(stage.snapshot().notes, [posted(&stage.review(Verdict::Approved))]);
