@@ -18,6 +18,7 @@ on_both_runtimes! {
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
+    a_repository_with_sha_256_names
 }
 
 /// The plan of what is in this directory; no model is asked.
@@ -285,4 +286,34 @@ async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {
     let patch = outcome.record("patches/0001-src-table-py.patch");
     assert!(patch.ends_with("END\"\n"), "nothing of it is left out");
     assert!(patch.lines().all(|line| line.chars().count() < 2_000));
+}
+
+async fn a_repository_with_sha_256_names() {
+    let (provider, repository) = (provider().await, Repository::new());
+    std::fs::remove_dir_all(repository.path().join(".git")).unwrap();
+    repository.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
+    repository.commit("First commit");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(
+        "src/total.py",
+        "def total(values):\n    print(\"DEBUG\", values)\n    return sum(values)\n",
+    );
+    repository.commit("Add a total");
+    let reviewed = async |arguments: &[&str]| {
+        let job = Conclave::new(repository.path(), arguments).anthropic(&provider);
+        job.run().await.expect_code(0).review()
+    };
+    let review = reviewed(&["local", "main..feature", "--quiet"]).await;
+    assert_eq!(review["head_sha"], repository.git(&["rev-parse", "feature"]).as_str());
+    assert_eq!(review["coverage"]["reviewed"], serde_json::json!(["src/total.py"]));
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+    repository.write(
+        "src/mean.py",
+        "def mean(values):\n    return sum(values) / len(values)\n",
+    );
+    let review = reviewed(&["local", "--quiet"]).await;
+    assert_eq!(
+        review["coverage"]["reviewed"],
+        serde_json::json!(["src/mean.py", "src/total.py"])
+    );
 }

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
     command::{self, GitError, ObjectStores},
-    repository::Repository,
+    repository::{Repository, object_format},
 };
 
 /// History that comes with a commit: enough to connect most branches with their base.
@@ -144,12 +144,7 @@ async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&
 /// A bare repository without any configuration of the checkout's.
 async fn borrowing(checkout: Option<&Repository>, wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
     std::fs::create_dir_all(target).map_err(GitError::Pipe)?;
-    let is_long = wanted.iter().any(|commit| commit.len() == 64);
-    let format = if is_long {
-        "--object-format=sha256"
-    } else {
-        "--object-format=sha1"
-    };
+    let format = object_format(wanted.first().copied().unwrap_or_default());
     let arguments = ["init", "--quiet", "--bare", "--template=", format, "."];
     command::run(target, &ObjectStores::default(), &arguments).await?;
     if let Some(checkout) = checkout {

@@ -162,6 +162,26 @@ async fn without_a_checkout_everything_is_fetched() {
 }
 
 #[tokio::test]
+async fn a_repository_with_longer_names_is_fetched_as_well() {
+    let scratch = scratch();
+    let root = scratch.path.join("server");
+    std::fs::create_dir(&root).expect("a directory");
+    git(&root, &["init", "--quiet", "--object-format=sha256"]);
+    write(&root, "a.txt", "one\n");
+    let head = commit(&root, "one");
+    let url = format!("file://{root}");
+    let target = scratch.path.join("fetched.git");
+    let repository = with_commits(None, &[&head], &settings(&[&url]), &target)
+        .await
+        .expect("fetched");
+    let workspace = scratch.path.join("workspace");
+    check_out_workspace(&repository, &head, &workspace)
+        .await
+        .expect("a workspace");
+    assert!(workspace.join("a.txt").exists());
+}
+
+#[tokio::test]
 async fn history_that_is_not_connected_tells_only_the_last_commit() {
     let server = Server::new();
     let target = server.scratch.path.join("only-two");

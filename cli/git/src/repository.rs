@@ -31,6 +31,15 @@ impl TreeEntry {
     }
 }
 
+/// The option of `git init` for a repository that borrows the objects of another, which has this commit: both name objects by the
+/// same hash.
+pub(crate) fn object_format(commit: &str) -> &'static str {
+    match commit.len() {
+        64 => "--object-format=sha256",
+        _ => "--object-format=sha1",
+    }
+}
+
 /// The advice for a clone that lacks history.
 const SHALLOW: &str = ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)";
 

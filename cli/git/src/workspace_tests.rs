@@ -245,6 +245,27 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
 }
 
 #[tokio::test]
+async fn a_workspace_is_made_of_a_repository_with_longer_names() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet", "--object-format=sha256"]);
+    write(&source, "a.txt", "one\n");
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    write(&source, "a.txt", "two\n");
+    let repository = Repository::open(&source).await.expect("a repository");
+    let snapshot = repository.snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree);
+    let (commit, snapshot) = snapshot.await.expect("works").expect("something changed");
+    assert_eq!(commit.len(), 64);
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&snapshot, &commit, &target)
+        .await
+        .expect("a workspace");
+    assert_eq!(std::fs::read_to_string(target.join("a.txt")).expect("a file"), "two\n");
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said_with_the_next_step() {
     let scratch = scratch();
     let error = Repository::open(&scratch.path).await.expect_err("no repository");
