@@ -119,6 +119,14 @@ pub enum GitError {
     /// A commit that has to be here, the reason why it could not be fetched, and the remedy.
     #[error("the commit {0} of the change is not in this checkout, and {1}. {2}")]
     MissingCommit(String, String, &'static str),
+    /// A partial clone without objects that are needed.
+    #[error("{root} is a partial clone, in which objects of the change are missing{hint}")]
+    PartialClone {
+        /// Its top directory.
+        root: Utf8PathBuf,
+        /// The remedy, beginning with `.`, or with why they could not be fetched.
+        hint: String,
+    },
     /// A repository of another user above the directory that was named.
     #[error(
         "the repository that {0} is in belongs to another user, whose configuration git would act on. If you trust it, name its \

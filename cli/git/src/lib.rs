@@ -13,6 +13,7 @@ mod git_directory;
 mod guard;
 mod hooks;
 mod import;
+mod partial;
 mod places;
 mod repository;
 mod snapshot;

@@ -29,6 +29,7 @@ impl Repository {
             return Err(GitError::NoWorkingTree(self.root().to_owned()));
         }
         let head = self.commit("HEAD").await?;
+        self.ensure_whole(&[&head]).await?;
         let objects = scratch.join("objects");
         std::fs::create_dir_all(&objects).map_err(|error| GitError::Scratch(objects.clone(), error))?;
         let mut repository = self.clone();

@@ -65,6 +65,9 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
     if merge_base == head {
         return Err(LocalError::Empty(format!("{head_name} adds nothing to {base_name}")));
     }
+    let mut needed = vec![merge_base.as_str(), head.as_str()];
+    needed.extend(settings.as_deref());
+    repository.ensure_whole(&needed).await?;
     let subjects = repository.subjects(&merge_base, &head).await?;
     let project = repository.root().file_name().unwrap_or("repository").to_owned();
     let subject = ReviewSubject {
