@@ -17,6 +17,7 @@ on_both_runtimes! {
     without_a_home_and_with_nowhere_to_write
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
+    what_git_status_hides_from_this_user_is_not_new
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
     a_repository_with_sha_256_names
 }
@@ -267,6 +268,58 @@ async fn a_directory_that_gitignore_forgot() {
     let words: Vec<&str> = plan.stdout.split_whitespace().collect();
     let told = "600 files are new and in no commit, 600 of them below out/: what is not to be reviewed belongs into .gitignore";
     assert!(words.join(" ").contains(told), "{}", plan.stdout);
+}
+
+async fn what_git_status_hides_from_this_user_is_not_new() {
+    let repository = Repository::new();
+    let home = tempfile::tempdir().unwrap();
+    let at = |path: &str| home.path().join(path);
+    for path in ["xdg/git", ".config/git"] {
+        std::fs::create_dir_all(at(path)).unwrap();
+    }
+    std::fs::write(at(".config/git/ignore"), "home.py\n").unwrap();
+    std::fs::write(at("xdg/git/ignore"), "xdg.py\n").unwrap();
+    std::fs::write(at("patterns"), "named.py\n/src/by*\n").unwrap();
+    std::fs::write(at("own"), "own.py\n").unwrap();
+    std::fs::write(at("named"), "[core]\n\texcludesFile = ~/patterns\n").unwrap();
+    repository.write(".gitignore", "shared.py\n");
+    repository.commit("What everybody ignores");
+    repository.write(".git/info/exclude", "here.py\n");
+    for name in ["home", "xdg", "named", "own", "shared", "here", "src/by", "src/other"] {
+        repository.write(&format!("{name}.py"), "x = 1\n");
+    }
+    let xdg_home = at("xdg");
+    let xdg = ("XDG_CONFIG_HOME", xdg_home.as_path());
+    let compared = async |variables: &[(&str, &Path)], hidden: &[&str]| {
+        let mut job = Conclave::new(repository.path(), &["plan", "--format", "json"]).env("HOME", home.path());
+        let mut git = Command::new("git");
+        git.args(["status", "--porcelain", "--untracked-files=all"])
+            .current_dir(repository.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("GIT_CONFIG_GLOBAL")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", home.path());
+        for (name, value) in variables {
+            job = job.env(name, value);
+            git.env(name, value);
+        }
+        let plan: Value = serde_json::from_str(&job.run().await.expect_code(0).stdout).expect("JSON");
+        let mut told = paths(&plan);
+        told.sort_unstable();
+        let status = String::from_utf8(git.output().unwrap().stdout).unwrap();
+        let mut shown: Vec<&str> = status.lines().filter_map(|line| line.strip_prefix("?? ")).collect();
+        shown.sort_unstable();
+        assert_eq!(told, shown, "{variables:?}");
+        for name in hidden {
+            assert!(!told.contains(name), "{name}: {told:?}");
+        }
+    };
+    compared(&[], &["home.py", "shared.py", "here.py"]).await;
+    compared(&[xdg], &["xdg.py"]).await;
+    std::fs::copy(at("named"), at(".gitconfig")).unwrap();
+    compared(&[xdg], &["named.py", "src/by.py"]).await;
+    repository.git(&["config", "core.excludesFile", at("own").to_str().unwrap()]);
+    compared(&[], &["own.py"]).await;
 }
 
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {

@@ -308,6 +308,25 @@ pub(crate) async fn text_as_configured(directory: &Utf8Path, arguments: &[&str])
     trimmed(arguments, output(command.args(arguments), arguments).await?)
 }
 
+/// The file of patterns that this user's git ignores in every repository: `core.excludesFile`, or what stands in for it.
+pub(crate) async fn excludes_file(directory: &Utf8Path) -> Option<String> {
+    let settings = std::env::var("XDG_CONFIG_HOME").unwrap_or_default();
+    let default = match settings.as_str() {
+        "" => "~/.config/git/ignore".to_owned(),
+        settings => format!("{settings}/git/ignore"),
+    };
+    let arguments = [
+        "config",
+        "--type=path",
+        "--default",
+        &default,
+        "--get",
+        "core.excludesFile",
+    ];
+    // Without a home there is none.
+    text_as_configured(directory, &arguments).await.ok()
+}
+
 /// Runs a command and returns what it wrote.
 pub(crate) async fn output(command: &mut Command, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
     let output = command.output().await.map_err(GitError::Start)?;

@@ -13,7 +13,7 @@ use crate::{
 /// Which of the changes that are not committed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uncommitted {
-    /// All: staged, unstaged and untracked files, what `.gitignore` names left out.
+    /// All: staged, unstaged and untracked files, what `git status` does not show to this user left out.
     WorkingTree,
     /// Staged changes: the next commit as it would be made now.
     Staged,
@@ -49,7 +49,10 @@ impl Repository {
         }
         let tree = match what {
             Uncommitted::WorkingTree => {
-                let added = repository.with_index(&index, &guards, &["add", "--all", "--", ":/"]);
+                let ignored = self.ignored().await;
+                let mut arguments: Vec<&str> = ignored.iter().map(String::as_str).collect();
+                arguments.extend(["add", "--all", "--", ":/"]);
+                let added = repository.with_index(&index, &guards, &arguments);
                 added.await.map_err(|error| error.said(GitError::WorkingTree))?;
                 repository.with_index(&index, &guards, &["write-tree"]).await?
             }
@@ -86,14 +89,16 @@ impl Repository {
         if !self.root().join(".gitmodules").exists() {
             return Ok(Vec::new());
         }
-        let arguments = [
+        let ignored = self.ignored().await;
+        let mut arguments: Vec<&str> = ignored.iter().map(String::as_str).collect();
+        arguments.extend([
             "status",
             "--porcelain=v2",
             "-z",
             "--untracked-files=no",
             "--no-renames",
             "--ignore-submodules=none",
-        ];
+        ]);
         let mut command = command::git(self.root(), &self.stores, &arguments);
         command.envs(guard::without_filters(self).await?);
         let status = names(&command::output(&mut command, &arguments).await?);
@@ -107,6 +112,13 @@ impl Repository {
             (fields.len() == 9 && own).then(|| (*path).to_owned())
         });
         Ok(changed.collect())
+    }
+
+    /// Options with which git ignores what it ignores for this user. Nothing else of a user's configuration counts.
+    async fn ignored(&self) -> Vec<String> {
+        let file = command::excludes_file(self.root()).await;
+        let options = file.map(|file| ["-c".to_owned(), format!("core.excludesFile={file}")]);
+        options.into_iter().flatten().collect()
     }
 
     async fn with_index(
