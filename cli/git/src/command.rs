@@ -365,7 +365,9 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8], status: ExitStatus) -> 
         "" => Cow::Owned(format!("it ended with {status}")),
         said => Cow::Borrowed(said),
     };
-    let lines: Vec<&str> = stderr.trim().lines().collect();
+    // A hint is for who has typed the command.
+    let lines = stderr.trim().lines().filter(|line| !line.starts_with("hint:"));
+    let lines: Vec<&str> = lines.collect();
     // The sub-command stands behind the settings of a single call.
     let settings = arguments
         .iter()
@@ -395,6 +397,12 @@ mod tests {
             let said = failure(arguments, b"one\ntwo\nthree\nfour\n", ExitStatus::from_raw(256)).to_string();
             assert_eq!(said, format!("`git {named}` failed: two; three; four"));
         }
+        let hint = failure(
+            &["add"],
+            b"fatal: no\nhint: use --force\nhint: or not\n",
+            ExitStatus::from_raw(256),
+        );
+        assert_eq!(hint.to_string(), "`git add` failed: fatal: no");
         let killed = failure(&["diff"], b"", ExitStatus::from_raw(25)).to_string();
         assert_eq!(killed, "`git diff` failed: it ended with signal: 25 (SIGXFSZ)");
     }

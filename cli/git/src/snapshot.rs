@@ -51,7 +51,8 @@ impl Repository {
             Uncommitted::WorkingTree => {
                 let ignored = self.ignored().await;
                 let mut arguments: Vec<&str> = ignored.iter().map(String::as_str).collect();
-                arguments.extend(["add", "--all", "--", ":/"]);
+                // What is new outside of a sparse checkout is new all the same.
+                arguments.extend(["add", "--all", "--sparse", "--", ":/"]);
                 let added = repository.with_index(&index, &guards, &arguments);
                 added.await.map_err(|error| error.said(GitError::WorkingTree))?;
                 repository.with_index(&index, &guards, &["write-tree"]).await?

@@ -84,6 +84,23 @@ async fn the_working_tree_is_everything_and_the_index_what_is_staged() {
 }
 
 #[tokio::test]
+async fn in_a_sparse_checkout_new_files_count_and_absent_ones_are_not_gone() {
+    let place = Place::new();
+    write(&place.root, "docs/a.md", "a\n");
+    write(&place.root, "lib/a.rs", "a\n");
+    commit(&place.root, "Directories");
+    git(&place.root, &["sparse-checkout", "set", "docs"]);
+    assert!(!place.root.join("lib").exists());
+    write(&place.root, "docs/a.md", "b\n");
+    write(&place.root, "lib/new.rs", "new\n");
+    let taken = place.taken(Uncommitted::WorkingTree).await;
+    let taken = taken.expect("a snapshot").expect("changes");
+    assert_eq!(text(&taken, "docs/a.md").await.as_deref(), Some("b\n"));
+    assert_eq!(text(&taken, "lib/new.rs").await.as_deref(), Some("new\n"));
+    assert_eq!(text(&taken, "lib/a.rs").await.as_deref(), Some("a\n"));
+}
+
+#[tokio::test]
 async fn nothing_staged_is_no_snapshot() {
     let place = Place::new();
     write(&place.root, "new.txt", "new\n");
