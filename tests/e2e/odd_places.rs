@@ -137,6 +137,15 @@ async fn worktrees_submodules_and_bare_repositories() {
         warnings.contains("the submodule vendor/users has uncommitted changes"),
         "{warnings}"
     );
+    outer.git(&["init", "--quiet", "begun"]);
+    outer.write("begun/a.py", "x = 1\n");
+    let around = plan(outer.path(), &[]).await;
+    assert_eq!(paths(&around), ["own.py"]);
+    let warnings = around["warnings"].to_string();
+    assert!(
+        warnings.contains("begun/ is a repository without a commit"),
+        "{warnings}"
+    );
 
     let bare = other.path().join("bare.git");
     repository.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);

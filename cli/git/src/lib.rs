@@ -30,5 +30,5 @@ pub use hooks::HooksDirectory;
 pub use import::import;
 pub use places::places_around;
 pub use repository::Repository;
-pub use snapshot::Uncommitted;
+pub use snapshot::{Snapshot, Uncommitted};
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

@@ -19,12 +19,19 @@ pub enum Uncommitted {
     Staged,
 }
 
+/// What is not committed yet, as a commit.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The commit and a repository that can read it; nothing if nothing differs from `HEAD`.
+    pub taken: Option<(String, Repository)>,
+    /// Directories that are in no commit: new repositories without a commit of their own.
+    pub left_out: Vec<String>,
+}
+
 impl Repository {
     /// Commits what is not committed on top of `HEAD`. Objects and index are written below `scratch`; the user's
     /// repository, index and branch stay untouched.
-    ///
-    /// Returns the commit and a repository that can read it, or `None` if nothing differs from `HEAD`.
-    pub async fn snapshot(&self, scratch: &Utf8Path, what: Uncommitted) -> Result<Option<(String, Self)>, GitError> {
+    pub async fn snapshot(&self, scratch: &Utf8Path, what: Uncommitted) -> Result<Snapshot, GitError> {
         if !self.has_working_tree().await? {
             return Err(GitError::NoWorkingTree(self.root().to_owned()));
         }
@@ -47,14 +54,10 @@ impl Repository {
         if copied.is_err() {
             repository.with_index(&index, &guards, &["read-tree", &head]).await?;
         }
+        let mut left_out = Vec::new();
         let tree = match what {
             Uncommitted::WorkingTree => {
-                let ignored = self.ignored().await;
-                let mut arguments: Vec<&str> = ignored.iter().map(String::as_str).collect();
-                // What is new outside of a sparse checkout is new all the same.
-                arguments.extend(["add", "--all", "--sparse", "--", ":/"]);
-                let added = repository.with_index(&index, &guards, &arguments);
-                added.await.map_err(|error| error.said(GitError::WorkingTree))?;
+                left_out = repository.add_all(&index, &guards).await?;
                 repository.with_index(&index, &guards, &["write-tree"]).await?
             }
             Uncommitted::Staged => repository
@@ -63,10 +66,51 @@ impl Repository {
                 .map_err(|error| error.said(GitError::Staged))?,
         };
         if tree == self.text(&["rev-parse", &format!("{head}^{{tree}}")]).await? {
-            return Ok(None);
+            return Ok(Snapshot { taken: None, left_out });
         }
         let commit = repository.commit_tree(&tree, &head).await?;
-        Ok(Some((commit, repository)))
+        let taken = Some((commit, repository));
+        Ok(Snapshot { taken, left_out })
+    }
+
+    /// Puts all files into this index, and returns what git cannot take in: new repositories without a commit.
+    async fn add_all(&self, index: &Utf8Path, guards: &[(OsString, OsString)]) -> Result<Vec<String>, GitError> {
+        let ignored = self.ignored().await;
+        let ignored: Vec<&str> = ignored.iter().map(String::as_str).collect();
+        let mut add = ignored.clone();
+        // What is new outside of a sparse checkout is new all the same.
+        add.extend(["add", "--all", "--sparse", "--", ":/"]);
+        let Err(error) = self.with_index(index, guards, &add).await else {
+            return Ok(Vec::new());
+        };
+        let left_out = self.new_repositories_without_commit(&ignored).await?;
+        if left_out.is_empty() {
+            return Err(error.said(GitError::WorkingTree));
+        }
+        let besides = left_out.iter().map(|path| format!(":(top,exclude,literal){path}"));
+        let besides: Vec<String> = besides.collect();
+        add.extend(besides.iter().map(String::as_str));
+        let added = self.with_index(index, guards, &add).await;
+        added.map_err(|error| error.said(GitError::WorkingTree))?;
+        Ok(left_out)
+    }
+
+    async fn new_repositories_without_commit(&self, ignored: &[&str]) -> Result<Vec<String>, GitError> {
+        let mut arguments = ignored.to_vec();
+        arguments.extend(["ls-files", "--others", "--exclude-standard", "-z"]);
+        let mut found = names(&self.run(&arguments).await?);
+        // Of a repository in it, git lists the directory and not the files.
+        found.retain(|path| path.ends_with('/'));
+        let mut without = Vec::new();
+        for path in found {
+            let directory = self.root().join(&path);
+            let stores = ObjectStores::trusting(&directory);
+            let head = ["rev-parse", "--verify", "--quiet", "HEAD"];
+            if command::run(&directory, &stores, &head).await.is_err() {
+                without.push(path);
+            }
+        }
+        Ok(without)
     }
 
     /// The files that are in the snapshot and not in the commit below it.

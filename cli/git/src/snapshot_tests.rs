@@ -26,6 +26,12 @@ impl Place {
     }
 
     async fn taken(&self, what: Uncommitted) -> Result<Option<(String, Repository)>, GitError> {
+        let snapshot = self.snapshot(what).await?;
+        assert_eq!(snapshot.left_out, [""; 0]);
+        Ok(snapshot.taken)
+    }
+
+    async fn snapshot(&self, what: Uncommitted) -> Result<Snapshot, GitError> {
         self.repository()
             .await
             .snapshot(&self.scratch.path.join("snapshot"), what)
@@ -110,13 +116,32 @@ async fn nothing_staged_is_no_snapshot() {
 #[tokio::test]
 async fn what_cannot_be_taken_in_is_named_with_what_to_do() {
     let place = Place::new();
-    // A repository in the repository, without a commit: git cannot add it.
-    std::fs::create_dir(place.root.join("nested")).expect("a directory");
-    git(&place.root.join("nested"), &["init", "--quiet"]);
-    write(&place.root, "nested/a.txt", "a\n");
+    // A file name that git refuses in every repository.
+    write(&place.root, "GIT~1/a.txt", "a\n");
+    git(&place.root, &["config", "core.protectNTFS", "true"]);
     let error = place.taken(Uncommitted::WorkingTree).await.expect_err("git refuses");
     let text = error.to_string();
-    assert!(text.contains("nested") && text.contains(".gitignore"), "{text}");
+    assert!(text.contains("GIT~1") && text.contains(".gitignore"), "{text}");
+}
+
+#[tokio::test]
+async fn a_new_repository_without_a_commit_is_left_out_and_one_with_a_commit_is_not() {
+    let place = Place::new();
+    for path in ["empty", "sub/an \"empty\" [one]", "full"] {
+        let directory = place.root.join(path);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        git(&directory, &["init", "--quiet"]);
+        write(&directory, "a.txt", "a\n");
+    }
+    commit(&place.root.join("full"), "First");
+    write(&place.root, "sub/new.txt", "new\n");
+    let snapshot = place.snapshot(Uncommitted::WorkingTree).await.expect("a snapshot");
+    assert_eq!(snapshot.left_out, ["empty/", "sub/an \"empty\" [one]/"]);
+    let (commit, repository) = snapshot.taken.expect("changes");
+    let head = repository.commit("HEAD").await.expect("a commit");
+    let mut new = repository.new_files(&head, &commit).await.expect("an answer");
+    new.sort();
+    assert_eq!(new, ["full", "sub/new.txt"]);
 }
 
 #[tokio::test]
@@ -159,7 +184,7 @@ async fn a_submodule_with_changes_of_its_own_is_named() {
     let taken = inside
         .snapshot(&place.scratch.path.join("inside"), Uncommitted::WorkingTree)
         .await;
-    let taken = taken.expect("a snapshot").expect("changes");
+    let taken = taken.expect("a snapshot").taken.expect("changes");
     assert_eq!(text(&taken, "lib.txt").await.as_deref(), Some("two\n"));
 }
 

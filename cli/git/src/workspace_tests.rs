@@ -207,6 +207,7 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
             .snapshot(&clean, crate::Uncommitted::WorkingTree)
             .await
             .expect("works")
+            .taken
             .is_none(),
         "nothing changed yet"
     );
@@ -221,6 +222,7 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
         .snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree)
         .await
         .expect("works")
+        .taken
         .expect("something changed");
     assert_eq!(
         snapshot.file(&commit, "a.txt").await.expect("readable"),
@@ -256,7 +258,7 @@ async fn a_workspace_is_made_of_a_repository_with_longer_names() {
     write(&source, "a.txt", "two\n");
     let repository = Repository::open(&source).await.expect("a repository");
     let snapshot = repository.snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree);
-    let (commit, snapshot) = snapshot.await.expect("works").expect("something changed");
+    let (commit, snapshot) = snapshot.await.expect("works").taken.expect("something changed");
     assert_eq!(commit.len(), 64);
     let target = scratch.path.join("workspace");
     check_out_workspace(&snapshot, &commit, &target)
