@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, nothing_left_running, provider};
+use crate::support::{Conclave, Repository, executable, nothing_left_running, provider};
 
 on_both_runtimes! {
     what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
@@ -18,6 +18,7 @@ on_both_runtimes! {
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
     what_git_status_hides_from_this_user_is_not_new
+    a_hook_of_git_commit_reviews_what_is_committed
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
     a_repository_with_sha_256_names
 }
@@ -329,6 +330,34 @@ async fn what_git_status_hides_from_this_user_is_not_new() {
     compared(&[xdg], &["named.py", "src/by.py"]).await;
     repository.git(&["config", "core.excludesFile", at("own").to_str().unwrap()]);
     compared(&[], &["own.py"]).await;
+}
+
+async fn a_hook_of_git_commit_reviews_what_is_committed() {
+    let repository = Repository::new();
+    let out = tempfile::tempdir().unwrap();
+    let plan = out.path().join("plan.json");
+    let script = format!(
+        "#!/bin/sh\nexec '{}' plan --staged --format json > '{}'\n",
+        env!("CARGO_BIN_EXE_conclave"),
+        plan.display()
+    );
+    std::fs::create_dir_all(repository.path().join(".git/hooks")).unwrap();
+    executable(&repository.path().join(".git/hooks/pre-commit"), &script);
+    for name in ["one.py", "two.py", "three.py"] {
+        repository.write(name, "x = 1\n");
+    }
+    repository.git(&["add", "--all"]);
+    let planned = || -> Vec<String> {
+        let plan: Value = serde_json::from_slice(&std::fs::read(&plan).unwrap()).expect("JSON");
+        paths(&plan).into_iter().map(str::to_owned).collect()
+    };
+    repository.git(&["commit", "--quiet", "-m", "One of three", "two.py"]);
+    assert_eq!(planned(), ["two.py"]);
+    repository.git(&["commit", "--quiet", "-m", "What is staged"]);
+    assert_eq!(planned(), ["one.py", "three.py"]);
+    repository.write("two.py", "x = 2\n");
+    repository.git(&["commit", "--quiet", "-a", "-m", "What has changed"]);
+    assert_eq!(planned(), ["two.py"]);
 }
 
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {

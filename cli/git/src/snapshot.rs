@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     command::{self, GitError, ObjectStores, names},
@@ -48,9 +48,12 @@ impl Repository {
         // Whatever writes an index looks again at files that changed together with the last one.
         let guards = guard::without_filters(self).await?;
         let index = scratch.join("index");
-        let own_index = self.text(&["rev-parse", "--git-path", "index"]).await?;
+        let own_index = match what {
+            Uncommitted::WorkingTree => self.index().await?,
+            Uncommitted::Staged => self.index_of_commit(command::index_of_hook()).await?,
+        };
         // A copy of the user's index keeps what git knows about unchanged files, so that only changed ones are read.
-        let copied = copy_with_time(&self.root().join(own_index), &index);
+        let copied = copy_with_time(&own_index, &index);
         if copied.is_err() {
             repository.with_index(&index, &guards, &["read-tree", &head]).await?;
         }
@@ -71,6 +74,24 @@ impl Repository {
         let commit = repository.commit_tree(&tree, &head).await?;
         let taken = Some((commit, repository));
         Ok(Snapshot { taken, left_out })
+    }
+
+    async fn index(&self) -> Result<Utf8PathBuf, GitError> {
+        Ok(self
+            .root()
+            .join(self.text(&["rev-parse", "--git-path", "index"]).await?))
+    }
+
+    /// The index that the next commit is made of. `git commit -a` and `git commit FILE` make one for themselves beside the usual one,
+    /// and `told` their hooks of it; one from elsewhere is not this repository's.
+    async fn index_of_commit(&self, told: Option<Utf8PathBuf>) -> Result<Utf8PathBuf, GitError> {
+        let directory = self.text(&["rev-parse", "--absolute-git-dir"]).await?;
+        let own = Utf8Path::new(&directory).canonicalize_utf8();
+        let told = told.and_then(|index| self.root().join(index).canonicalize_utf8().ok());
+        match (told, own) {
+            (Some(index), Ok(own)) if index.starts_with(&own) && index.is_file() => Ok(index),
+            _ => self.index().await,
+        }
     }
 
     /// Puts all files into this index, and returns what git cannot take in: new repositories without a commit.

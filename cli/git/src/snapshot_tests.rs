@@ -107,6 +107,39 @@ async fn in_a_sparse_checkout_new_files_count_and_absent_ones_are_not_gone() {
 }
 
 #[tokio::test]
+async fn the_index_that_a_hook_is_told_of_counts_if_it_is_the_repositorys() {
+    let place = Place::new();
+    let worktree = place.scratch.path.join("worktree");
+    git(&place.root, &["worktree", "add", "--quiet", worktree.as_str()]);
+    let real = |path: &str| place.scratch.path.canonicalize_utf8().expect("real").join(path);
+    let own = real("repository/.git/index");
+    let of_worktree = real("repository/.git/worktrees/worktree/index.lock");
+    let beside = real("repository/.git/next-index-1.lock");
+    for path in [&of_worktree, &beside, &real("elsewhere")] {
+        std::fs::write(path, "x").expect("a file");
+    }
+    std::os::unix::fs::symlink(real("elsewhere"), real("repository/.git/link")).expect("a link");
+    let repository = place.repository().await;
+    for (told, expected) in [
+        (None, &own),
+        (Some(".git/next-index-1.lock"), &beside),
+        (Some(beside.as_str()), &beside),
+        (Some(".git/index.lock"), &own),
+        (Some(".git"), &own),
+        (Some(".git/link"), &own),
+        (Some("../elsewhere"), &own),
+        (Some(""), &own),
+    ] {
+        let found = repository.index_of_commit(told.map(camino::Utf8PathBuf::from)).await;
+        let found = found.expect("an answer").canonicalize_utf8().expect("real");
+        assert_eq!(&found, expected, "{told:?}");
+    }
+    let repository = Repository::open(&worktree).await.expect("a repository");
+    let found = repository.index_of_commit(Some(of_worktree.clone())).await;
+    assert_eq!(found.expect("an answer"), of_worktree);
+}
+
+#[tokio::test]
 async fn nothing_staged_is_no_snapshot() {
     let place = Place::new();
     write(&place.root, "new.txt", "new\n");
