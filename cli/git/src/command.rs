@@ -116,6 +116,14 @@ pub enum GitError {
         /// The remedy, beginning with `.`, or nothing.
         hint: String,
     },
+    /// A name that a branch and a tag have, with different commits.
+    #[error("`{name}` is ambiguous: {} are different commits. Write out the one that is meant", .refs.join(" and "))]
+    AmbiguousName {
+        /// As it was given.
+        name: String,
+        /// All that it can mean, written out.
+        refs: Vec<String>,
+    },
     /// A commit that has to be here, the reason why it could not be fetched, and the remedy.
     #[error("the commit {0} of the change is not in this checkout, and {1}. {2}")]
     MissingCommit(String, String, &'static str),

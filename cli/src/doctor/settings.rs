@@ -91,8 +91,8 @@ async fn target(request: &Request<'_>, repository: &Repository) -> Target {
             None => Target::Unknown,
         };
     };
-    for name in [format!("origin/{branch}"), branch.to_owned()] {
-        if let Some(commit) = whole(repository, &name).await {
+    for (name, place) in [(format!("origin/{branch}"), "remotes"), (branch.to_owned(), "heads")] {
+        if let Some(commit) = whole(repository, &format!("refs/{place}/{name}")).await {
             return Target::At(name, commit);
         }
     }
