@@ -14,6 +14,7 @@ on_both_runtimes! {
     what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
     without_a_default_branch_or_a_branch_at_all
     worktrees_submodules_and_bare_repositories
+    histories_apart_and_damaged_objects
     without_a_home_and_with_nowhere_to_write
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
@@ -156,6 +157,38 @@ async fn worktrees_submodules_and_bare_repositories() {
         "{text}"
     );
     assert_eq!(paths(&plan(&bare, &["main..feature"]).await), ["src/users.py"]);
+    let inside = repository.path().join(".git");
+    let text = says(&inside, &["plan"], 2).await;
+    assert!(
+        text.contains("is where git keeps its own files: change to") && !text.contains("bare"),
+        "{text}"
+    );
+    assert_eq!(paths(&plan(&inside, &["main..feature"]).await), ["src/users.py"]);
+}
+
+async fn histories_apart_and_damaged_objects() {
+    let repository = Repository::flawed();
+    repository.git(&["checkout", "--quiet", "--orphan", "apart"]);
+    repository.commit("Another beginning");
+    let text = says(repository.path(), &["plan", "feature..apart"], 2).await;
+    assert!(
+        text.contains("`feature` and `apart` have no common ancestor. Name a base that the work grew from"),
+        "{text}"
+    );
+    let text = says(repository.path(), &["plan"], 2).await;
+    assert!(text.contains("`main` and `apart` have no common ancestor"), "{text}");
+
+    let object = repository.git(&["rev-parse", "feature:src/users.py"]);
+    let (directory, file) = object.split_at(2);
+    let object = repository.path().join(".git/objects").join(directory).join(file);
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, "bad").unwrap();
+    let text = says(repository.path(), &["plan", "main..feature"], 2).await;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("an object of the repository is damaged (fatal: ") && text.contains("`git fsck` lists what is"),
+        "{text}"
+    );
 }
 
 async fn without_a_home_and_with_nowhere_to_write() {

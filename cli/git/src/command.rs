@@ -153,6 +153,14 @@ pub enum GitError {
     /// A repository without files to look at.
     #[error("{0} is a bare repository, without a working tree: name a range of commits, as in `main..feature`")]
     NoWorkingTree(Utf8PathBuf),
+    /// The directory that git keeps for itself.
+    #[error(
+        "{0} is where git keeps its own files: change to the directory of the project's files, or name it with --repo PATH"
+    )]
+    InsideGit(Utf8PathBuf),
+    /// An object that cannot be read.
+    #[error("an object of the repository is damaged ({0}). `git fsck` lists what is: clone the repository again")]
+    Damaged(String),
     /// Files that git cannot take in.
     #[error(
         "the working tree cannot be taken in: {0}. Name what is in the way in .gitignore, or review what is staged with --staged"
@@ -370,6 +378,14 @@ pub(crate) fn names(list: &[u8]) -> Vec<String> {
     names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
+/// Returns whether this says that an object cannot be read: `loose object 1f… (stored in …) is corrupt`, `unable to read tree (1f…)`.
+fn tells_damage(line: &str) -> bool {
+    let unread = line.strip_prefix("fatal: unable to read ").unwrap_or_default();
+    let unread = unread.strip_prefix("tree (").unwrap_or(unread);
+    let digits = unread.bytes().take_while(u8::is_ascii_hexdigit).count();
+    line.contains(") is corrupt") || digits >= 40
+}
+
 /// The error of a git that has ended this way.
 pub(crate) fn failure(arguments: &[&str], stderr: &[u8], status: ExitStatus) -> GitError {
     let said = String::from_utf8_lossy(stderr);
@@ -381,6 +397,9 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8], status: ExitStatus) -> 
     // A hint is for who has typed the command.
     let lines = stderr.trim().lines().filter(|line| !line.starts_with("hint:"));
     let lines: Vec<&str> = lines.collect();
+    if let Some(line) = lines.iter().find(|line| tells_damage(line)) {
+        return GitError::Damaged((*line).to_owned());
+    }
     // The sub-command stands behind the settings of a single call.
     let settings = arguments
         .iter()
@@ -416,6 +435,22 @@ mod tests {
             ExitStatus::from_raw(256),
         );
         assert_eq!(hint.to_string(), "`git add` failed: fatal: no");
+        let corrupt =
+            b"error: inflate: data stream error\nfatal: loose object 31 (stored in .git/objects/31) is corrupt\n";
+        let corrupt = failure(&["diff"], corrupt, ExitStatus::from_raw(256)).to_string();
+        assert_eq!(
+            corrupt,
+            "an object of the repository is damaged (fatal: loose object 31 (stored in .git/objects/31) is corrupt). `git fsck` \
+             lists what is: clone the repository again"
+        );
+        for (said, damaged) in [
+            (format!("fatal: unable to read {}", "1f".repeat(20)), true),
+            (format!("fatal: unable to read tree ({})", "1f".repeat(32)), true),
+            ("fatal: unable to read config file".to_owned(), false),
+        ] {
+            let error = failure(&["diff"], said.as_bytes(), ExitStatus::from_raw(256));
+            assert_eq!(matches!(error, GitError::Damaged(_)), damaged, "{said}");
+        }
         let killed = failure(&["diff"], b"", ExitStatus::from_raw(25)).to_string();
         assert_eq!(killed, "`git diff` failed: it ended with signal: 25 (SIGXFSZ)");
     }

@@ -89,7 +89,7 @@ impl Repository {
         })
     }
 
-    /// Returns whether it has no files of its own.
+    /// Returns whether there are no files besides the history: it is bare, or what git keeps beside the files.
     pub async fn is_bare(&self) -> Result<bool, GitError> {
         let told = command::text(&self.root, &self.stores, &["rev-parse", "--is-inside-work-tree"]).await?;
         Ok(told != "true")
@@ -191,7 +191,7 @@ impl Repository {
                 let hint = if self.is_shallow().await.unwrap_or(false) {
                     SHALLOW
                 } else {
-                    ""
+                    ". Name a base that the work grew from, as in `develop..feature`"
                 };
                 Err(GitError::NoMergeBase {
                     base: base.to_owned(),
@@ -235,11 +235,6 @@ impl Repository {
         let upstream = ["rev-parse", "--abbrev-ref", "--symbolic-full-name", "@{upstream}"];
         let upstream = self.text(&upstream).await.ok()?;
         self.commit(&upstream).await.ok().map(|_| upstream)
-    }
-
-    /// Returns whether there are files besides the history.
-    pub(crate) async fn has_working_tree(&self) -> Result<bool, GitError> {
-        Ok(self.text(&["rev-parse", "--is-inside-work-tree"]).await? == "true")
     }
 
     /// A file's content at a commit, or `None` if there is no such file. A commit that is not here, and a file that is there

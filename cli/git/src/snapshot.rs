@@ -32,8 +32,13 @@ impl Repository {
     /// Commits what is not committed on top of `HEAD`. Objects and index are written below `scratch`; the user's
     /// repository, index and branch stay untouched.
     pub async fn snapshot(&self, scratch: &Utf8Path, what: Uncommitted) -> Result<Snapshot, GitError> {
-        if !self.has_working_tree().await? {
-            return Err(GitError::NoWorkingTree(self.root().to_owned()));
+        if self.is_bare().await? {
+            let told = self.text(&["rev-parse", "--is-bare-repository"]).await?;
+            let error = match told.as_str() {
+                "true" => GitError::NoWorkingTree,
+                _ => GitError::InsideGit,
+            };
+            return Err(error(self.root().to_owned()));
         }
         let head = self.commit("HEAD").await?;
         self.ensure_whole(&[&head]).await?;

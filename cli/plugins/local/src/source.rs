@@ -61,7 +61,16 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
         settings,
         notes,
     } = resolved;
-    let merge_base = repository.merge_base(&base, &head).await?;
+    let merge_base = repository.merge_base(&base, &head).await;
+    let merge_base = merge_base.map_err(|error| match error {
+        // By the names that the person knows.
+        GitError::NoMergeBase { hint, .. } => GitError::NoMergeBase {
+            base: base_name.clone(),
+            head: head_name.clone(),
+            hint,
+        },
+        other => other,
+    })?;
     if merge_base == head {
         return Err(LocalError::Empty(format!("{head_name} adds nothing to {base_name}")));
     }
