@@ -19,9 +19,9 @@ use crate::{
 /// History that comes with a commit: enough to connect most branches with their base.
 const DEPTH: &str = "--depth=50";
 
-/// The advice for a job whose partial clone could not be completed.
+/// The advice where a partial clone could not be completed.
 const WITHOUT_FILTER: &str =
-    "Have the job clone without a filter (`--filter` in GIT_CLONE_EXTRA_FLAGS, `filter` of actions/checkout)";
+    "Clone without a filter (in a job, `--filter` in GIT_CLONE_EXTRA_FLAGS or `filter` of actions/checkout)";
 
 /// A place to fetch from, its credentials apart from its address.
 #[derive(Debug, Clone)]

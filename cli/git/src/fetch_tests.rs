@@ -167,7 +167,7 @@ async fn a_partial_clone_is_completed_elsewhere_and_stays_as_it_is() {
         assert!(
             text.contains("is a partial clone")
                 && text.contains("there is no remote")
-                && text.contains("without a filter"),
+                && text.contains("Clone without a filter"),
             "{text}"
         );
         let repository = fetched(&[&url], "fetched.git").await.expect("fetched");
