@@ -343,7 +343,7 @@ pub(crate) async fn excludes_file(directory: &Utf8Path) -> Option<String> {
     text_as_configured(directory, &arguments).await.ok()
 }
 
-/// The index that a hook of git is told of: that of the commit which is being made.
+/// The index that git names to its hooks: that of the commit which is being made.
 pub(crate) fn index_of_hook() -> Option<Utf8PathBuf> {
     std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from)
 }

@@ -120,7 +120,7 @@ pub async fn with_commits(
         }
     }
     let repository = empty(wanted, target).await?;
-    // A server takes whoever has a commit for one who has all of it, so nothing is said of what a partial clone has.
+    // A server takes a clone that has a commit to have all of it, so it does not learn what a partial clone has.
     if let Some(checkout) = checkout.as_ref().filter(|_| partial.is_none()) {
         borrow(checkout, target).await?;
     }

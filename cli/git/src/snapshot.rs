@@ -19,7 +19,7 @@ pub enum Uncommitted {
     Staged,
 }
 
-/// What is not committed yet, as a commit.
+/// The uncommitted changes as a commit.
 #[derive(Debug)]
 pub struct Snapshot {
     /// The commit and a repository that can read it; nothing if nothing differs from `HEAD`.

@@ -298,7 +298,7 @@ async fn a_name_of_two_commits_is_no_name() {
             "{revision}"
         );
     }
-    // Whoever can push a branch cannot stop reviews with its name.
+    // The author of a change cannot stop reviews with the name of a branch.
     for name in ["HEAD", two.as_str()] {
         for kind in ["heads", "tags"] {
             let head = if kind == "heads" { &one } else { &two };

@@ -51,7 +51,7 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
         .collect()
 }
 
-/// How much of the history and its files is here.
+/// The check of how much of the history and its files is here.
 async fn history(repository: &Repository, in_job: bool) -> Check {
     let root = repository.root();
     let default = repository.default_branch().await;

@@ -133,7 +133,7 @@ impl Checkout {
                 .collect(),
             max_time: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
             remedy: match &pipeline.clone_of {
-                // Nobody's job: a person has named the address.
+                // No job, but a person who has named the address.
                 Some(_) => OF_PERSON,
                 None => words.whole_history,
             },
