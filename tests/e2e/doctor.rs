@@ -237,7 +237,11 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     let (filter, single) = ("--filter=blob:none", "--branch=feature");
     repository.git(&["clone", "--quiet", filter, single, &url, partial.to_str().unwrap()]);
     let report = Findings::of(at(&partial)).await;
-    report.only_warning("repository", "is a partial clone", "git fetch --refetch --no-filter origin");
+    report.only_warning(
+        "repository",
+        "is a partial clone",
+        "git fetch --refetch --no-filter origin",
+    );
     let report = Findings::of(at(&partial).env("GITLAB_CI", "true")).await;
     assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
 
