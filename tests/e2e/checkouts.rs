@@ -11,6 +11,7 @@ on_both_runtimes! {
     a_job_without_a_checkout_fetches_the_merge_request
     without_checkout_and_remote_the_job_says_what_it_needs
     a_pipeline_of_another_commit_says_so
+    a_job_completes_a_partial_clone_and_a_person_is_told_how_to
 }
 
 /// A merge request whose target has moved on, and the commit that GitLab makes of both for its pipeline.
@@ -159,4 +160,39 @@ async fn a_pipeline_of_another_commit_says_so() {
         "{}",
         outcome.stderr
     );
+}
+
+async fn a_job_completes_a_partial_clone_and_a_person_is_told_how_to() {
+    let (provider, stage) = (provider().await, MergedResults::new().await);
+    stage.repository.git(&["config", "uploadpack.allowFilter", "true"]);
+    for filter in ["blob:none", "tree:0"] {
+        let directory = tempfile::tempdir().unwrap();
+        let checkout = directory.path().join("checkout");
+        let (option, target) = (format!("--filter={filter}"), checkout.to_str().unwrap());
+        let url = stage.url();
+        stage.repository.git(&[
+            "clone",
+            "--quiet",
+            &option,
+            "--no-checkout",
+            "--branch=feature",
+            &url,
+            target,
+        ]);
+        let arguments = ["review", "--estimate", "--format", "json"];
+        let outcome = stage.command(&checkout, &provider, &arguments).run().await;
+        let plan: Value = serde_json::from_str(&outcome.expect_code(0).stdout).expect("JSON");
+        assert_eq!(plan["files"][0]["path"], "src/users.py", "{filter}: {plan:#}");
+        let review = stage.job(&checkout, &provider).run().await.expect_code(0).review();
+        assert_eq!(review["coverage"]["reviewed"], serde_json::json!(["src/users.py"]));
+        assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+        // Without a job there are no credentials but the person's own.
+        let local = Conclave::new(&checkout, &["local", "origin/main..origin/feature"]).anthropic(&provider);
+        let text = local.run().await.expect_code(2).stderr;
+        assert!(
+            text.contains("is a partial clone") && text.contains("`git fetch --refetch --no-filter origin`"),
+            "{text}"
+        );
+        assert!(!text.contains("lazy"), "{text}");
+    }
 }

@@ -234,6 +234,19 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     let report = Findings::of(at(&clone).env("GITHUB_ACTIONS", "true")).await;
     report.says("repository", "what is missing is fetched", "");
 
+    repository.git(&["config", "uploadpack.allowFilter", "true"]);
+    let partial = place.path().join("partial");
+    let (filter, single) = ("--filter=blob:none", "--branch=feature");
+    repository.git(&["clone", "--quiet", filter, single, &url, partial.to_str().unwrap()]);
+    let report = Findings::of(at(&partial)).await;
+    report.only_warning(
+        "repository",
+        "is a partial clone",
+        "git fetch --refetch --no-filter origin",
+    );
+    let report = Findings::of(at(&partial).env("GITLAB_CI", "true")).await;
+    assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+
     let report = Findings::of(at(place.path())).await;
     report.only_warning("repository", "is in no git repository", "--repo PATH");
 

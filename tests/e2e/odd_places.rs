@@ -8,18 +8,22 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, nothing_left_running, opencode, provider};
+use crate::support::{Conclave, Repository, executable, nothing_left_running, opencode, provider};
 
 on_both_runtimes! {
     what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
     without_a_default_branch_or_a_branch_at_all
     worktrees_submodules_and_bare_repositories
+    histories_apart_and_damaged_objects
     without_a_home_and_with_nowhere_to_write
     scratch_space_with_an_umlaut_a_space_and_characters_of_chinese
     a_hundred_thousand_files
     a_directory_that_gitignore_forgot
     what_a_review_writes_into_the_repository_is_no_change_of_it
+    what_git_status_hides_from_this_user_is_not_new
+    a_hook_of_git_commit_reviews_what_is_committed
     a_line_longer_than_is_shown_at_once_is_read_to_its_end
+    a_repository_with_sha_256_names
 }
 
 /// The plan of what is in this directory; no model is asked.
@@ -137,6 +141,15 @@ async fn worktrees_submodules_and_bare_repositories() {
         warnings.contains("the submodule vendor/users has uncommitted changes"),
         "{warnings}"
     );
+    outer.git(&["init", "--quiet", "begun"]);
+    outer.write("begun/a.py", "x = 1\n");
+    let around = plan(outer.path(), &[]).await;
+    assert_eq!(paths(&around), ["own.py"]);
+    let warnings = around["warnings"].to_string();
+    assert!(
+        warnings.contains("begun/ is a repository without a commit"),
+        "{warnings}"
+    );
 
     let bare = other.path().join("bare.git");
     repository.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
@@ -146,6 +159,38 @@ async fn worktrees_submodules_and_bare_repositories() {
         "{text}"
     );
     assert_eq!(paths(&plan(&bare, &["main..feature"]).await), ["src/users.py"]);
+    let inside = repository.path().join(".git");
+    let text = says(&inside, &["plan"], 2).await;
+    assert!(
+        text.contains("is where git keeps its own files: change to") && !text.contains("bare"),
+        "{text}"
+    );
+    assert_eq!(paths(&plan(&inside, &["main..feature"]).await), ["src/users.py"]);
+}
+
+async fn histories_apart_and_damaged_objects() {
+    let repository = Repository::flawed();
+    repository.git(&["checkout", "--quiet", "--orphan", "apart"]);
+    repository.commit("Another beginning");
+    let text = says(repository.path(), &["plan", "feature..apart"], 2).await;
+    assert!(
+        text.contains("`feature` and `apart` have no common ancestor. Name a base that the work grew from"),
+        "{text}"
+    );
+    let text = says(repository.path(), &["plan"], 2).await;
+    assert!(text.contains("`main` and `apart` have no common ancestor"), "{text}");
+
+    let object = repository.git(&["rev-parse", "feature:src/users.py"]);
+    let (directory, file) = object.split_at(2);
+    let object = repository.path().join(".git/objects").join(directory).join(file);
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, "bad").unwrap();
+    let text = says(repository.path(), &["plan", "main..feature"], 2).await;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("an object of the repository is damaged (fatal: ") && text.contains("`git fsck` lists what is"),
+        "{text}"
+    );
 }
 
 async fn without_a_home_and_with_nowhere_to_write() {
@@ -341,6 +386,86 @@ async fn what_a_review_writes_into_the_repository_is_no_change_of_it() {
     assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "?? reports/");
 }
 
+async fn what_git_status_hides_from_this_user_is_not_new() {
+    let repository = Repository::new();
+    let home = tempfile::tempdir().unwrap();
+    let at = |path: &str| home.path().join(path);
+    for path in ["xdg/git", ".config/git"] {
+        std::fs::create_dir_all(at(path)).unwrap();
+    }
+    std::fs::write(at(".config/git/ignore"), "home.py\n").unwrap();
+    std::fs::write(at("xdg/git/ignore"), "xdg.py\n").unwrap();
+    std::fs::write(at("patterns"), "named.py\n/src/by*\n").unwrap();
+    std::fs::write(at("own"), "own.py\n").unwrap();
+    std::fs::write(at("named"), "[core]\n\texcludesFile = ~/patterns\n").unwrap();
+    repository.write(".gitignore", "shared.py\n");
+    repository.commit("What everybody ignores");
+    repository.write(".git/info/exclude", "here.py\n");
+    for name in ["home", "xdg", "named", "own", "shared", "here", "src/by", "src/other"] {
+        repository.write(&format!("{name}.py"), "x = 1\n");
+    }
+    let xdg_home = at("xdg");
+    let xdg = ("XDG_CONFIG_HOME", xdg_home.as_path());
+    let compared = async |variables: &[(&str, &Path)], hidden: &[&str]| {
+        let mut job = Conclave::new(repository.path(), &["plan", "--format", "json"]).env("HOME", home.path());
+        let mut git = Command::new("git");
+        git.args(["status", "--porcelain", "--untracked-files=all"])
+            .current_dir(repository.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("GIT_CONFIG_GLOBAL")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", home.path());
+        for (name, value) in variables {
+            job = job.env(name, value);
+            git.env(name, value);
+        }
+        let plan: Value = serde_json::from_str(&job.run().await.expect_code(0).stdout).expect("JSON");
+        let mut told = paths(&plan);
+        told.sort_unstable();
+        let status = String::from_utf8(git.output().unwrap().stdout).unwrap();
+        let mut shown: Vec<&str> = status.lines().filter_map(|line| line.strip_prefix("?? ")).collect();
+        shown.sort_unstable();
+        assert_eq!(told, shown, "{variables:?}");
+        for name in hidden {
+            assert!(!told.contains(name), "{name}: {told:?}");
+        }
+    };
+    compared(&[], &["home.py", "shared.py", "here.py"]).await;
+    compared(&[xdg], &["xdg.py"]).await;
+    std::fs::copy(at("named"), at(".gitconfig")).unwrap();
+    compared(&[xdg], &["named.py", "src/by.py"]).await;
+    repository.git(&["config", "core.excludesFile", at("own").to_str().unwrap()]);
+    compared(&[], &["own.py"]).await;
+}
+
+async fn a_hook_of_git_commit_reviews_what_is_committed() {
+    let repository = Repository::new();
+    let out = tempfile::tempdir().unwrap();
+    let plan = out.path().join("plan.json");
+    let script = format!(
+        "#!/bin/sh\nexec '{}' plan --staged --format json > '{}'\n",
+        env!("CARGO_BIN_EXE_conclave"),
+        plan.display()
+    );
+    std::fs::create_dir_all(repository.path().join(".git/hooks")).unwrap();
+    executable(&repository.path().join(".git/hooks/pre-commit"), &script);
+    for name in ["one.py", "two.py", "three.py"] {
+        repository.write(name, "x = 1\n");
+    }
+    repository.git(&["add", "--all"]);
+    let planned = || -> Vec<String> {
+        let plan: Value = serde_json::from_slice(&std::fs::read(&plan).unwrap()).expect("JSON");
+        paths(&plan).into_iter().map(str::to_owned).collect()
+    };
+    repository.git(&["commit", "--quiet", "-m", "One of three", "two.py"]);
+    assert_eq!(planned(), ["two.py"]);
+    repository.git(&["commit", "--quiet", "-m", "What is staged"]);
+    assert_eq!(planned(), ["one.py", "three.py"]);
+    repository.write("two.py", "x = 2\n");
+    repository.git(&["commit", "--quiet", "-a", "-m", "What has changed"]);
+    assert_eq!(planned(), ["two.py"]);
+}
+
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.git(&["checkout", "--quiet", "-b", "feature"]);
@@ -358,4 +483,34 @@ async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {
     let patch = outcome.record("patches/0001-src-table-py.patch");
     assert!(patch.ends_with("END\"\n"), "nothing of it is left out");
     assert!(patch.lines().all(|line| line.chars().count() < 2_000));
+}
+
+async fn a_repository_with_sha_256_names() {
+    let (provider, repository) = (provider().await, Repository::new());
+    std::fs::remove_dir_all(repository.path().join(".git")).unwrap();
+    repository.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
+    repository.commit("First commit");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(
+        "src/total.py",
+        "def total(values):\n    print(\"DEBUG\", values)\n    return sum(values)\n",
+    );
+    repository.commit("Add a total");
+    let reviewed = async |arguments: &[&str]| {
+        let job = Conclave::new(repository.path(), arguments).anthropic(&provider);
+        job.run().await.expect_code(0).review()
+    };
+    let review = reviewed(&["local", "main..feature", "--quiet"]).await;
+    assert_eq!(review["head_sha"], repository.git(&["rev-parse", "feature"]).as_str());
+    assert_eq!(review["coverage"]["reviewed"], serde_json::json!(["src/total.py"]));
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+    repository.write(
+        "src/mean.py",
+        "def mean(values):\n    return sum(values) / len(values)\n",
+    );
+    let review = reviewed(&["local", "--quiet"]).await;
+    assert_eq!(
+        review["coverage"]["reviewed"],
+        serde_json::json!(["src/mean.py", "src/total.py"])
+    );
 }

@@ -250,6 +250,17 @@ async fn any_merge_request_by_its_address() {
         wrong.stderr
     );
     assert_eq!(pipeline.gitlab.violations(), []);
+    // Where the code cannot be fetched (the stand-in serves none), the advice is not that for a job.
+    let stderr = review(&["--mr", &address])
+        .env("GITLAB_TOKEN", &pipeline.token)
+        .run()
+        .await
+        .expect_code(2)
+        .stderr;
+    assert!(
+        stderr.contains("or name a clone that has the commit with --repo PATH") && !stderr.contains("GIT_DEPTH"),
+        "{stderr}"
+    );
 }
 
 /// A proxy that hands everything on, and remembers what it was asked for.

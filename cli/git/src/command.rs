@@ -116,9 +116,25 @@ pub enum GitError {
         /// The remedy, beginning with `.`, or nothing.
         hint: String,
     },
+    /// A name that a branch and a tag have, with different commits.
+    #[error("`{name}` is ambiguous: {} are different commits. Write out the one that is meant", .refs.join(" and "))]
+    AmbiguousName {
+        /// As it was given.
+        name: String,
+        /// All that it can mean, written out.
+        refs: Vec<String>,
+    },
     /// A commit that has to be here, the reason why it could not be fetched, and the remedy.
     #[error("the commit {0} of the change is not in this checkout, and {1}. {2}")]
     MissingCommit(String, String, &'static str),
+    /// A partial clone without objects that are needed.
+    #[error("{root} is a partial clone, in which objects of the change are missing{hint}")]
+    PartialClone {
+        /// Its top directory.
+        root: Utf8PathBuf,
+        /// The remedy, beginning with `.`, or with why they could not be fetched.
+        hint: String,
+    },
     /// A repository of another user above the directory that was named.
     #[error(
         "the repository that {0} is in belongs to another user, whose configuration git would act on. If you trust it, name its \
@@ -137,6 +153,14 @@ pub enum GitError {
     /// A repository without files to look at.
     #[error("{0} is a bare repository, without a working tree: name a range of commits, as in `main..feature`")]
     NoWorkingTree(Utf8PathBuf),
+    /// The directory that git keeps for itself.
+    #[error(
+        "{0} is where git keeps its own files: change to the directory of the project's files, or name it with --repo PATH"
+    )]
+    InsideGit(Utf8PathBuf),
+    /// An object that cannot be read.
+    #[error("an object of the repository is damaged ({0}). `git fsck` lists what is: clone the repository again")]
+    Damaged(String),
     /// Files that git cannot take in.
     #[error(
         "the working tree cannot be taken in: {0}. Name what is in the way in .gitignore, or review what is staged with --staged"
@@ -300,6 +324,30 @@ pub(crate) async fn text_as_configured(directory: &Utf8Path, arguments: &[&str])
     trimmed(arguments, output(command.args(arguments), arguments).await?)
 }
 
+/// The file of patterns that this user's git ignores in every repository: `core.excludesFile`, or what stands in for it.
+pub(crate) async fn excludes_file(directory: &Utf8Path) -> Option<String> {
+    let settings = std::env::var("XDG_CONFIG_HOME").unwrap_or_default();
+    let default = match settings.as_str() {
+        "" => "~/.config/git/ignore".to_owned(),
+        settings => format!("{settings}/git/ignore"),
+    };
+    let arguments = [
+        "config",
+        "--type=path",
+        "--default",
+        &default,
+        "--get",
+        "core.excludesFile",
+    ];
+    // Without a home there is none.
+    text_as_configured(directory, &arguments).await.ok()
+}
+
+/// The index that git names to its hooks: that of the commit which is being made.
+pub(crate) fn index_of_hook() -> Option<Utf8PathBuf> {
+    std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from)
+}
+
 /// Runs a command and returns what it wrote.
 pub(crate) async fn output(command: &mut Command, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
     let output = command.output().await.map_err(GitError::Start)?;
@@ -330,6 +378,14 @@ pub(crate) fn names(list: &[u8]) -> Vec<String> {
     names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
+/// Returns whether this says that an object cannot be read: `loose object 1f… (stored in …) is corrupt`, `unable to read tree (1f…)`.
+fn tells_damage(line: &str) -> bool {
+    let unread = line.strip_prefix("fatal: unable to read ").unwrap_or_default();
+    let unread = unread.strip_prefix("tree (").unwrap_or(unread);
+    let digits = unread.bytes().take_while(u8::is_ascii_hexdigit).count();
+    line.contains(") is corrupt") || digits >= 40
+}
+
 /// The error of a git that has ended this way.
 pub(crate) fn failure(arguments: &[&str], stderr: &[u8], status: ExitStatus) -> GitError {
     let said = String::from_utf8_lossy(stderr);
@@ -338,7 +394,12 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8], status: ExitStatus) -> 
         "" => Cow::Owned(format!("it ended with {status}")),
         said => Cow::Borrowed(said),
     };
-    let lines: Vec<&str> = stderr.trim().lines().collect();
+    // A hint is for who has typed the command.
+    let lines = stderr.trim().lines().filter(|line| !line.starts_with("hint:"));
+    let lines: Vec<&str> = lines.collect();
+    if let Some(line) = lines.iter().find(|line| tells_damage(line)) {
+        return GitError::Damaged((*line).to_owned());
+    }
     // The sub-command stands behind the settings of a single call.
     let settings = arguments
         .iter()
@@ -367,6 +428,28 @@ mod tests {
         ] {
             let said = failure(arguments, b"one\ntwo\nthree\nfour\n", ExitStatus::from_raw(256)).to_string();
             assert_eq!(said, format!("`git {named}` failed: two; three; four"));
+        }
+        let hint = failure(
+            &["add"],
+            b"fatal: no\nhint: use --force\nhint: or not\n",
+            ExitStatus::from_raw(256),
+        );
+        assert_eq!(hint.to_string(), "`git add` failed: fatal: no");
+        let corrupt =
+            b"error: inflate: data stream error\nfatal: loose object 31 (stored in .git/objects/31) is corrupt\n";
+        let corrupt = failure(&["diff"], corrupt, ExitStatus::from_raw(256)).to_string();
+        assert_eq!(
+            corrupt,
+            "an object of the repository is damaged (fatal: loose object 31 (stored in .git/objects/31) is corrupt). `git fsck` \
+             lists what is: clone the repository again"
+        );
+        for (said, damaged) in [
+            (format!("fatal: unable to read {}", "1f".repeat(20)), true),
+            (format!("fatal: unable to read tree ({})", "1f".repeat(32)), true),
+            ("fatal: unable to read config file".to_owned(), false),
+        ] {
+            let error = failure(&["diff"], said.as_bytes(), ExitStatus::from_raw(256));
+            assert_eq!(matches!(error, GitError::Damaged(_)), damaged, "{said}");
         }
         let killed = failure(&["diff"], b"", ExitStatus::from_raw(25)).to_string();
         assert_eq!(killed, "`git diff` failed: it ended with signal: 25 (SIGXFSZ)");

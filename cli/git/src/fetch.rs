@@ -13,11 +13,15 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
     command::{self, GitError, ObjectStores},
-    repository::Repository,
+    repository::{Repository, object_format},
 };
 
 /// History that comes with a commit: enough to connect most branches with their base.
 const DEPTH: &str = "--depth=50";
+
+/// The advice where a partial clone could not be completed.
+const WITHOUT_FILTER: &str =
+    "Clone without a filter (in a job, `--filter` in GIT_CLONE_EXTRA_FLAGS or `filter` of actions/checkout)";
 
 /// A place to fetch from, its credentials apart from its address.
 #[derive(Debug, Clone)]
@@ -95,7 +99,7 @@ impl Repository {
 }
 
 /// A repository that has all of these commits: the checkout itself if it does, else a new one at `target` that borrows
-/// the checkout's objects and has the others fetched.
+/// the checkout's objects and has the others fetched. A commit of which a partial clone has only a part counts as missing.
 pub async fn with_commits(
     checkout: Option<Repository>,
     wanted: &[&str],
@@ -103,13 +107,23 @@ pub async fn with_commits(
     target: &Utf8Path,
 ) -> Result<Repository, GitError> {
     let mut missing = wanted.to_vec();
+    let mut partial = None;
     if let Some(checkout) = &checkout {
-        missing = still_missing(checkout, &missing).await;
-        if missing.is_empty() {
+        let absent = still_missing(checkout, wanted).await;
+        if absent.is_empty() && !checkout.lacks_objects(wanted).await? {
             return Ok(checkout.clone());
         }
+        if checkout.is_partial() {
+            partial = Some(checkout);
+        } else {
+            missing = absent;
+        }
     }
-    let repository = borrowing(checkout.as_ref(), wanted, target).await?;
+    let repository = empty(wanted, target).await?;
+    // A server takes a clone that has a commit to have all of it, so it does not learn what a partial clone has.
+    if let Some(checkout) = checkout.as_ref().filter(|_| partial.is_none()) {
+        borrow(checkout, target).await?;
+    }
     let mut reasons = Vec::new();
     for remote in &settings.remotes {
         for commit in missing.clone() {
@@ -119,6 +133,9 @@ pub async fn with_commits(
         }
         missing = still_missing(&repository, &missing).await;
         if missing.is_empty() {
+            if let Some(checkout) = partial {
+                lend(checkout, target)?;
+            }
             return Ok(repository);
         }
     }
@@ -127,6 +144,12 @@ pub async fn with_commits(
         None if settings.remotes.is_empty() => "there is no remote to fetch it from".to_owned(),
         None => "the remote does not have it".to_owned(),
     };
+    if let Some(checkout) = partial {
+        return Err(GitError::PartialClone {
+            root: checkout.root().to_owned(),
+            hint: format!(", and {reason}. {WITHOUT_FILTER}"),
+        });
+    }
     let commit = missing.first().copied().unwrap_or_default();
     Err(GitError::MissingCommit(commit.to_owned(), reason, settings.remedy))
 }
@@ -142,33 +165,35 @@ async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&
 }
 
 /// A bare repository without any configuration of the checkout's.
-async fn borrowing(checkout: Option<&Repository>, wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
+async fn empty(wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
     std::fs::create_dir_all(target).map_err(GitError::Pipe)?;
-    let is_long = wanted.iter().any(|commit| commit.len() == 64);
-    let format = if is_long {
-        "--object-format=sha256"
-    } else {
-        "--object-format=sha1"
-    };
+    let format = object_format(wanted.first().copied().unwrap_or_default());
     let arguments = ["init", "--quiet", "--bare", "--template=", format, "."];
     command::run(target, &ObjectStores::default(), &arguments).await?;
-    if let Some(checkout) = checkout {
-        let information = target.join("objects/info");
-        std::fs::create_dir_all(&information).map_err(GitError::Pipe)?;
-        std::fs::write(information.join("alternates"), checkout.alternates()).map_err(GitError::Pipe)?;
-        // Where the checkout's history is cut off, ours is, too.
-        let shallow = checkout.text(&["rev-parse", "--git-path", "shallow"]).await?;
-        let shallow = checkout.root().join(shallow);
-        if shallow.is_file() {
-            std::fs::copy(shallow, target.join("shallow")).map_err(GitError::Pipe)?;
-        }
-        // So that the server need not send what is here.
-        if let Ok(head) = checkout.commit("HEAD").await {
-            let arguments = ["update-ref", "refs/conclave/checkout", &head];
-            command::run(target, &ObjectStores::default(), &arguments).await?;
-        }
-    }
     Repository::open(target).await
+}
+
+/// Makes the checkout's objects readable in the repository at `target`.
+fn lend(checkout: &Repository, target: &Utf8Path) -> Result<(), GitError> {
+    let information = target.join("objects/info");
+    std::fs::create_dir_all(&information).map_err(GitError::Pipe)?;
+    std::fs::write(information.join("alternates"), checkout.alternates()).map_err(GitError::Pipe)
+}
+
+/// The same with the checkout's history, so that the server need not send what is here.
+async fn borrow(checkout: &Repository, target: &Utf8Path) -> Result<(), GitError> {
+    lend(checkout, target)?;
+    // Where the checkout's history is cut off, ours is, too.
+    let shallow = checkout.text(&["rev-parse", "--git-path", "shallow"]).await?;
+    let shallow = checkout.root().join(shallow);
+    if shallow.is_file() {
+        std::fs::copy(shallow, target.join("shallow")).map_err(GitError::Pipe)?;
+    }
+    if let Ok(head) = checkout.commit("HEAD").await {
+        let arguments = ["update-ref", "refs/conclave/checkout", &head];
+        command::run(target, &ObjectStores::default(), &arguments).await?;
+    }
+    Ok(())
 }
 
 async fn fetch(repository: &Repository, remote: &Remote, commit: &str, settings: &FetchSettings) -> Result<(), String> {

@@ -134,6 +134,73 @@ async fn a_shallow_checkout_of_a_merge_commit_gets_what_it_lacks_and_stays_as_it
 }
 
 #[tokio::test]
+async fn a_partial_clone_is_completed_elsewhere_and_stays_as_it_is() {
+    let server = Server::new();
+    git(&server.root(), &["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", server.root());
+    let old = git(&server.root(), &["rev-parse", &format!("{}~1", server.base)]);
+    let wanted = [server.head.as_str(), &server.base, &old];
+    for (number, (filter, depth)) in [("blob:none", "1"), ("blob:none", "9"), ("tree:0", "1"), ("tree:0", "9")]
+        .into_iter()
+        .enumerate()
+    {
+        let place = server.scratch.path.join(number.to_string());
+        let path = place.join("checkout");
+        let (filter, depth) = (format!("--filter={filter}"), format!("--depth={depth}"));
+        let clone = [
+            "clone",
+            "--quiet",
+            &filter,
+            &depth,
+            "--branch=feature",
+            &url,
+            path.as_str(),
+        ];
+        git(&server.scratch.path, &clone);
+        let objects = git(&path, &["count-objects", "-v"]);
+        let checkout = Repository::open(&path).await.expect("a checkout");
+        let fetched = async |urls: &[&str], name: &str| {
+            let target = place.join(name);
+            with_commits(Some(checkout.clone()), &wanted, &settings(urls), &target).await
+        };
+        let text = fetched(&[], "nowhere.git").await.expect_err("no remote").to_string();
+        assert!(
+            text.contains("is a partial clone")
+                && text.contains("there is no remote")
+                && text.contains("Clone without a filter"),
+            "{text}"
+        );
+        let repository = fetched(&[&url], "fetched.git").await.expect("fetched");
+        assert_eq!(changed(&repository, &server).await, "feature.txt", "{filter} {depth}");
+        let subjects = repository.subjects(&server.base, &server.head).await.expect("a log");
+        assert_eq!(subjects[0], "second of the feature");
+        repository.ensure_whole(&wanted).await.expect("whole");
+        check_out_workspace(&repository, &server.head, &place.join("workspace"))
+            .await
+            .expect("a workspace");
+        assert_eq!(
+            git(&path, &["count-objects", "-v"]),
+            objects,
+            "the checkout was changed"
+        );
+        // A commit that becomes necessary later comes on top of what there is.
+        let later = git(&server.root(), &["rev-parse", "merge"]);
+        let repository = with_commits(
+            Some(repository),
+            &[&later],
+            &settings(&[&url]),
+            &place.join("later.git"),
+        )
+        .await
+        .expect("fetched");
+        repository
+            .ensure_whole(&[&later, &server.head, &server.base, &old])
+            .await
+            .expect("whole");
+    }
+}
+
+#[tokio::test]
 async fn a_checkout_that_has_everything_is_taken_as_it_is() {
     let server = Server::new();
     let checkout = Repository::open(&server.root()).await.expect("a checkout");
@@ -159,6 +226,26 @@ async fn without_a_checkout_everything_is_fetched() {
         .await
         .expect("a workspace");
     assert!(workspace.join("feature.txt").exists());
+}
+
+#[tokio::test]
+async fn a_repository_with_longer_names_is_fetched_as_well() {
+    let scratch = scratch();
+    let root = scratch.path.join("server");
+    std::fs::create_dir(&root).expect("a directory");
+    git(&root, &["init", "--quiet", "--object-format=sha256"]);
+    write(&root, "a.txt", "one\n");
+    let head = commit(&root, "one");
+    let url = format!("file://{root}");
+    let target = scratch.path.join("fetched.git");
+    let repository = with_commits(None, &[&head], &settings(&[&url]), &target)
+        .await
+        .expect("fetched");
+    let workspace = scratch.path.join("workspace");
+    check_out_workspace(&repository, &head, &workspace)
+        .await
+        .expect("a workspace");
+    assert!(workspace.join("a.txt").exists());
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn a_snapshot_runs_no_filter_of_the_directory_or_of_a_submodule() {
     let repository = Repository::open(&root).await.expect("a repository");
     let own = scratch.path.join("scratch");
     let snapshot = repository.snapshot(&own, Uncommitted::WorkingTree);
-    let (commit, with_snapshot) = snapshot.await.expect("taken").expect("something differs");
+    let (commit, with_snapshot) = snapshot.await.expect("taken").taken.expect("something differs");
     let content = with_snapshot.file(&commit, "a.txt").await.expect("read");
     assert_eq!(content.as_deref(), Some(b"changed\n".as_slice()));
     repository.changed_submodules().await.expect("looked at");

@@ -1,6 +1,6 @@
 //! Running git so that the repository under review cannot act.
 //!
-//! Every call has a cleared environment, no system or user configuration, no hooks, no file-system monitor, no external
+//! Every call has a cleared environment, no system or user configuration (but for the files that they ignore), no hooks, no file-system monitor, no external
 //! diff or text conversion, no filters, no transport but a fetch's own, and explicit output options: neither the author of a merge request nor the habits of the
 //! machine's user change what is executed or what the output looks like.
 
@@ -13,6 +13,7 @@ mod git_directory;
 mod guard;
 mod hooks;
 mod import;
+mod partial;
 mod places;
 mod repository;
 mod snapshot;
@@ -29,5 +30,5 @@ pub use hooks::HooksDirectory;
 pub use import::import;
 pub use places::places_around;
 pub use repository::Repository;
-pub use snapshot::Uncommitted;
+pub use snapshot::{Snapshot, Uncommitted};
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

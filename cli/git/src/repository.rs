@@ -1,5 +1,7 @@
 //! A repository and what is read from it.
 
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
@@ -28,6 +30,15 @@ impl TreeEntry {
                 path: path.to_owned(),
             })
         })
+    }
+}
+
+/// The option of `git init` for a repository that borrows the objects of another, which has this commit: both name objects by the
+/// same hash.
+pub(crate) fn object_format(commit: &str) -> &'static str {
+    match commit.len() {
+        64 => "--object-format=sha256",
+        _ => "--object-format=sha1",
     }
 }
 
@@ -78,7 +89,7 @@ impl Repository {
         })
     }
 
-    /// Returns whether it has no files of its own.
+    /// Returns whether there are no files besides the history: it is bare, or what git keeps beside the files.
     pub async fn is_bare(&self) -> Result<bool, GitError> {
         let told = command::text(&self.root, &self.stores, &["rev-parse", "--is-inside-work-tree"]).await?;
         Ok(told != "true")
@@ -117,10 +128,44 @@ impl Repository {
         let expression = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &expression];
         match self.text(&arguments).await {
-            Ok(sha) => Ok(sha),
+            Ok(sha) => {
+                self.ensure_unambiguous(revision).await?;
+                Ok(sha)
+            }
             Err(GitError::Failed { .. }) => Err(self.unknown(revision).await),
             Err(error) => Err(error),
         }
+    }
+
+    /// An error if the name that a revision begins with has several meanings: git would take the tag.
+    async fn ensure_unambiguous(&self, revision: &str) -> Result<(), GitError> {
+        // With `@{…}` behind it, it is that of a branch.
+        let name = revision.split(['~', '^', ':']).next().unwrap_or_default();
+        // Whatever branch or tag has such a name, git takes none of them.
+        let is_whole = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_whole || matches!(name, "" | "@" | "HEAD") {
+            return Ok(());
+        }
+        let possible = ["heads", "remotes", "tags"].map(|kind| format!("refs/{kind}/{name}"));
+        let mut arguments = vec!["for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"];
+        arguments.extend(possible.iter().map(String::as_str));
+        let listing = self.text(&arguments).await?;
+        let (mut refs, mut commits) = (Vec::new(), BTreeSet::new());
+        for line in listing.lines() {
+            // Of a tag with a message, its commit comes last.
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let [reference, .., commit] = words.as_slice()
+                && possible.iter().any(|possible| possible == reference)
+            {
+                refs.push((*reference).to_owned());
+                commits.insert(*commit);
+            }
+        }
+        if commits.len() < 2 {
+            return Ok(());
+        }
+        let name = name.to_owned();
+        Err(GitError::AmbiguousName { name, refs })
     }
 
     async fn unknown(&self, revision: &str) -> GitError {
@@ -146,7 +191,7 @@ impl Repository {
                 let hint = if self.is_shallow().await.unwrap_or(false) {
                     SHALLOW
                 } else {
-                    ""
+                    ". Name a base that the work grew from, as in `develop..feature`"
                 };
                 Err(GitError::NoMergeBase {
                     base: base.to_owned(),
@@ -176,18 +221,20 @@ impl Repository {
         let places = remotes.iter().map(|remote| format!("{remote}/")).chain([String::new()]);
         candidates.extend(places.flat_map(|place| ["main", "master", "trunk"].map(|name| format!("{place}{name}"))));
         for name in candidates {
-            if self.commit(&name).await.is_ok() {
-                return Some(name);
+            match self.commit(&name).await {
+                Ok(_) => return Some(name),
+                // The branch, whatever tag has its name.
+                Err(GitError::AmbiguousName { refs, .. }) => {
+                    if let Some(branch) = refs.into_iter().find(|name| !name.starts_with("refs/tags/")) {
+                        return Some(branch);
+                    }
+                }
+                Err(_) => {}
             }
         }
         let upstream = ["rev-parse", "--abbrev-ref", "--symbolic-full-name", "@{upstream}"];
         let upstream = self.text(&upstream).await.ok()?;
         self.commit(&upstream).await.ok().map(|_| upstream)
-    }
-
-    /// Returns whether there are files besides the history.
-    pub(crate) async fn has_working_tree(&self) -> Result<bool, GitError> {
-        Ok(self.text(&["rev-parse", "--is-inside-work-tree"]).await? == "true")
     }
 
     /// A file's content at a commit, or `None` if there is no such file. A commit that is not here, and a file that is there

@@ -26,6 +26,12 @@ impl Place {
     }
 
     async fn taken(&self, what: Uncommitted) -> Result<Option<(String, Repository)>, GitError> {
+        let snapshot = self.snapshot(what).await?;
+        assert_eq!(snapshot.left_out, [""; 0]);
+        Ok(snapshot.taken)
+    }
+
+    async fn snapshot(&self, what: Uncommitted) -> Result<Snapshot, GitError> {
         self.repository()
             .await
             .snapshot(&self.scratch.path.join("snapshot"), what)
@@ -84,6 +90,56 @@ async fn the_working_tree_is_everything_and_the_index_what_is_staged() {
 }
 
 #[tokio::test]
+async fn in_a_sparse_checkout_new_files_count_and_absent_ones_are_not_gone() {
+    let place = Place::new();
+    write(&place.root, "docs/a.md", "a\n");
+    write(&place.root, "lib/a.rs", "a\n");
+    commit(&place.root, "Directories");
+    git(&place.root, &["sparse-checkout", "set", "docs"]);
+    assert!(!place.root.join("lib").exists());
+    write(&place.root, "docs/a.md", "b\n");
+    write(&place.root, "lib/new.rs", "new\n");
+    let taken = place.taken(Uncommitted::WorkingTree).await;
+    let taken = taken.expect("a snapshot").expect("changes");
+    assert_eq!(text(&taken, "docs/a.md").await.as_deref(), Some("b\n"));
+    assert_eq!(text(&taken, "lib/new.rs").await.as_deref(), Some("new\n"));
+    assert_eq!(text(&taken, "lib/a.rs").await.as_deref(), Some("a\n"));
+}
+
+#[tokio::test]
+async fn the_index_that_a_hook_is_told_of_counts_if_it_is_the_repositorys() {
+    let place = Place::new();
+    let worktree = place.scratch.path.join("worktree");
+    git(&place.root, &["worktree", "add", "--quiet", worktree.as_str()]);
+    let real = |path: &str| place.scratch.path.canonicalize_utf8().expect("real").join(path);
+    let own = real("repository/.git/index");
+    let of_worktree = real("repository/.git/worktrees/worktree/index.lock");
+    let beside = real("repository/.git/next-index-1.lock");
+    for path in [&of_worktree, &beside, &real("elsewhere")] {
+        std::fs::write(path, "x").expect("a file");
+    }
+    std::os::unix::fs::symlink(real("elsewhere"), real("repository/.git/link")).expect("a link");
+    let repository = place.repository().await;
+    for (told, expected) in [
+        (None, &own),
+        (Some(".git/next-index-1.lock"), &beside),
+        (Some(beside.as_str()), &beside),
+        (Some(".git/index.lock"), &own),
+        (Some(".git"), &own),
+        (Some(".git/link"), &own),
+        (Some("../elsewhere"), &own),
+        (Some(""), &own),
+    ] {
+        let found = repository.index_of_commit(told.map(camino::Utf8PathBuf::from)).await;
+        let found = found.expect("an answer").canonicalize_utf8().expect("real");
+        assert_eq!(&found, expected, "{told:?}");
+    }
+    let repository = Repository::open(&worktree).await.expect("a repository");
+    let found = repository.index_of_commit(Some(of_worktree.clone())).await;
+    assert_eq!(found.expect("an answer"), of_worktree);
+}
+
+#[tokio::test]
 async fn nothing_staged_is_no_snapshot() {
     let place = Place::new();
     write(&place.root, "new.txt", "new\n");
@@ -93,13 +149,32 @@ async fn nothing_staged_is_no_snapshot() {
 #[tokio::test]
 async fn what_cannot_be_taken_in_is_named_with_what_to_do() {
     let place = Place::new();
-    // A repository in the repository, without a commit: git cannot add it.
-    std::fs::create_dir(place.root.join("nested")).expect("a directory");
-    git(&place.root.join("nested"), &["init", "--quiet"]);
-    write(&place.root, "nested/a.txt", "a\n");
+    // A file name that git refuses in every repository.
+    write(&place.root, "GIT~1/a.txt", "a\n");
+    git(&place.root, &["config", "core.protectNTFS", "true"]);
     let error = place.taken(Uncommitted::WorkingTree).await.expect_err("git refuses");
     let text = error.to_string();
-    assert!(text.contains("nested") && text.contains(".gitignore"), "{text}");
+    assert!(text.contains("GIT~1") && text.contains(".gitignore"), "{text}");
+}
+
+#[tokio::test]
+async fn a_new_repository_without_a_commit_is_left_out_and_one_with_a_commit_is_not() {
+    let place = Place::new();
+    for path in ["empty", "sub/an \"empty\" [one]", "full"] {
+        let directory = place.root.join(path);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        git(&directory, &["init", "--quiet"]);
+        write(&directory, "a.txt", "a\n");
+    }
+    commit(&place.root.join("full"), "First");
+    write(&place.root, "sub/new.txt", "new\n");
+    let snapshot = place.snapshot(Uncommitted::WorkingTree).await.expect("a snapshot");
+    assert_eq!(snapshot.left_out, ["empty/", "sub/an \"empty\" [one]/"]);
+    let (commit, repository) = snapshot.taken.expect("changes");
+    let head = repository.commit("HEAD").await.expect("a commit");
+    let mut new = repository.new_files(&head, &commit).await.expect("an answer");
+    new.sort();
+    assert_eq!(new, ["full", "sub/new.txt"]);
 }
 
 #[tokio::test]
@@ -142,7 +217,7 @@ async fn a_submodule_with_changes_of_its_own_is_named() {
     let taken = inside
         .snapshot(&place.scratch.path.join("inside"), Uncommitted::WorkingTree)
         .await;
-    let taken = taken.expect("a snapshot").expect("changes");
+    let taken = taken.expect("a snapshot").taken.expect("changes");
     assert_eq!(text(&taken, "lib.txt").await.as_deref(), Some("two\n"));
 }
 

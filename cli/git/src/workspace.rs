@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     command::{self, GitError, ObjectStores},
     git_directory,
-    repository::Repository,
+    repository::{Repository, object_format},
 };
 
 /// Paths that never reach the agent's workspace: configuration of agents and of tools that agents run. They are still
@@ -76,7 +76,8 @@ pub async fn check_out_workspace(
     let io = |error| WorkspaceError::Io(target.to_owned(), error);
     std::fs::create_dir_all(target).map_err(io)?;
     let none = ObjectStores::default();
-    command::run(target, &none, &["init", "--quiet", "--template=", "."]).await?;
+    let init = ["init", "--quiet", "--template=", object_format(commit), "."];
+    command::run(target, &none, &init).await?;
     let information = target.join(".git/info");
     let objects = target.join(".git/objects/info");
     std::fs::create_dir_all(&information).map_err(io)?;

@@ -5,7 +5,7 @@ use std::{os::unix::ffi::OsStrExt, process::Command};
 use camino::Utf8Path;
 
 use super::*;
-use crate::test_support::{git, scratch, write};
+use crate::test_support::{commit, git, scratch, write};
 
 #[tokio::test]
 async fn nothing_that_could_act_reaches_the_workspace() {
@@ -207,6 +207,7 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
             .snapshot(&clean, crate::Uncommitted::WorkingTree)
             .await
             .expect("works")
+            .taken
             .is_none(),
         "nothing changed yet"
     );
@@ -221,6 +222,7 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
         .snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree)
         .await
         .expect("works")
+        .taken
         .expect("something changed");
     assert_eq!(
         snapshot.file(&commit, "a.txt").await.expect("readable"),
@@ -242,6 +244,71 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
         .await
         .expect("a workspace");
     assert_eq!(std::fs::read_to_string(target.join("a.txt")).expect("a file"), "two\n");
+}
+
+#[tokio::test]
+async fn a_workspace_is_made_of_a_repository_with_longer_names() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet", "--object-format=sha256"]);
+    write(&source, "a.txt", "one\n");
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    write(&source, "a.txt", "two\n");
+    let repository = Repository::open(&source).await.expect("a repository");
+    let snapshot = repository.snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree);
+    let (commit, snapshot) = snapshot.await.expect("works").taken.expect("something changed");
+    assert_eq!(commit.len(), 64);
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&snapshot, &commit, &target)
+        .await
+        .expect("a workspace");
+    assert_eq!(std::fs::read_to_string(target.join("a.txt")).expect("a file"), "two\n");
+}
+
+#[tokio::test]
+async fn a_name_of_two_commits_is_no_name() {
+    let scratch = scratch();
+    git(&scratch.path, &["init", "--quiet"]);
+    let one = commit(&scratch.path, "One");
+    let two = commit(&scratch.path, "Two");
+    git(&scratch.path, &["branch", "feature/x"]);
+    git(&scratch.path, &["tag", "-a", "-m", "Same", "feature/x", &two]);
+    let repository = Repository::open(&scratch.path).await.expect("a repository");
+    let found = repository.commit("feature/x").await;
+    assert_eq!(found.expect("both are the same commit"), two);
+    git(&scratch.path, &["tag", "-f", "-a", "-m", "Another", "feature/x", &one]);
+    for revision in ["feature/x", "feature/x~0", "feature/x^{commit}"] {
+        let error = repository.commit(revision).await.expect_err("which one?");
+        assert_eq!(
+            error.to_string(),
+            "`feature/x` is ambiguous: refs/heads/feature/x and refs/tags/feature/x are different commits. Write out the one \
+             that is meant"
+        );
+    }
+    for (revision, expected) in [
+        ("refs/heads/feature/x", &two),
+        ("tags/feature/x", &one),
+        ("HEAD~1", &one),
+    ] {
+        assert_eq!(
+            &repository.commit(revision).await.expect("clear"),
+            expected,
+            "{revision}"
+        );
+    }
+    // The author of a change cannot stop reviews with the name of a branch.
+    for name in ["HEAD", two.as_str()] {
+        for kind in ["heads", "tags"] {
+            let head = if kind == "heads" { &one } else { &two };
+            git(&scratch.path, &["update-ref", &format!("refs/{kind}/{name}"), head]);
+        }
+        assert_eq!(repository.commit(name).await.expect("clear"), two);
+    }
+    // What is compared with is a branch.
+    git(&scratch.path, &["tag", "main", &one]);
+    assert_eq!(repository.default_branch().await.as_deref(), Some("refs/heads/main"));
 }
 
 #[tokio::test]

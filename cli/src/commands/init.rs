@@ -34,7 +34,7 @@ pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exi
     let repository = Repository::open(directory).await?;
     if repository.is_bare().await? {
         return Err(Failure::Settings(format!(
-            "{} is a bare repository, which has no files: run this in a clone of it",
+            "{} holds a repository without the files of its project: run this in a clone, or in the directory of the files",
             repository.root()
         )));
     }

@@ -13,6 +13,9 @@ const ENOUGH_BYTES: u64 = 1024 * 1024 * 1024;
 /// A review of a large change can take so long.
 const ENOUGH_SECONDS: u64 = 15 * 60;
 
+/// The name of the check of the repository.
+const NAME: &str = "repository";
+
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let mut found = Found::default();
     found.checks.extend(repository(request).await);
@@ -23,7 +26,6 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 }
 
 async fn repository(request: &Request<'_>) -> Vec<Check> {
-    const NAME: &str = "repository";
     let in_job = request.env.is_gitlab_job();
     let directory = request.directory();
     let repository = match Repository::open(directory).await {
@@ -44,9 +46,35 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
     if let Err(error) = repository.commit("HEAD").await {
         return vec![Check::failure(NAME, error.to_string()).next("make a first commit")];
     }
-    let root = repository.root();
+    // A commit that is not there is fetched in a job of either forge.
     let in_job = in_job || request.env.is_github_job();
-    let check = match repository.is_shallow().await {
+    let settings = settings::examine(request, &repository).await;
+    let rules = settings::rules(request, &repository).await;
+    [history(&repository, in_job).await]
+        .into_iter()
+        .chain(settings)
+        .chain(rules)
+        .collect()
+}
+
+/// The check of how much of the history and its files is here.
+async fn history(repository: &Repository, in_job: bool) -> Check {
+    let root = repository.root();
+    let default = repository.default_branch().await;
+    let compared: Vec<&str> = ["HEAD"].into_iter().chain(default.as_deref()).collect();
+    match repository.lacks_objects(&compared).await {
+        Err(error) => return Check::of_error(NAME, &error),
+        Ok(true) if in_job => {
+            return Check::ok(NAME, format!("{root}, a partial clone: what is missing is fetched"));
+        }
+        Ok(true) => {
+            let detail =
+                format!("{root} is a partial clone: where files of a change are missing, it cannot be reviewed");
+            return Check::warning(NAME, detail).next(repository.refetch().await);
+        }
+        Ok(false) => {}
+    }
+    match repository.is_shallow().await {
         Err(error) => Check::of_error(NAME, &error),
         Ok(true) if in_job => Check::ok(NAME, format!("{root}, a shallow clone: what is missing is fetched")),
         Ok(true) => Check::warning(
@@ -54,16 +82,13 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
             format!("{root} is a shallow clone: a range that reaches back further cannot be reviewed"),
         )
         .next("git fetch --unshallow"),
-        Ok(false) if !in_job && repository.default_branch().await.is_none() => {
+        Ok(false) if !in_job && default.is_none() => {
             let detail = format!("{root} has neither origin/HEAD nor a branch main or master to compare with");
             Check::warning(NAME, detail)
                 .next("git remote set-head origin --auto, or name a range: conclave local BASE..HEAD")
         }
         Ok(false) => Check::ok(NAME, format!("{root}, with its whole history")),
-    };
-    let settings = settings::examine(request, &repository).await;
-    let rules = settings::rules(request, &repository).await;
-    [check].into_iter().chain(settings).chain(rules).collect()
+    }
 }
 
 /// What GitLab says about the job.

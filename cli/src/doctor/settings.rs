@@ -102,19 +102,26 @@ enum Target {
 async fn target(request: &Request<'_>, repository: &Repository) -> Target {
     let Some(branch) = request.env.target_branch() else {
         return match repository.default_branch().await {
-            Some(name) => match repository.commit(&name).await {
-                Ok(commit) => Target::At(name, commit),
-                Err(_) => Target::NotHere(name),
+            Some(name) => match whole(repository, &name).await {
+                Some(commit) => Target::At(name, commit),
+                None => Target::NotHere(name),
             },
             None => Target::Unknown,
         };
     };
-    for name in [format!("origin/{branch}"), branch.to_owned()] {
-        if let Ok(commit) = repository.commit(&name).await {
+    for (name, place) in [(format!("origin/{branch}"), "remotes"), (branch.to_owned(), "heads")] {
+        if let Some(commit) = whole(repository, &format!("refs/{place}/{name}")).await {
             return Target::At(name, commit);
         }
     }
     Target::NotHere(branch.to_owned())
+}
+
+/// The commit of that name, if all of it is here: in a partial clone its settings may be missing.
+async fn whole(repository: &Repository, name: &str) -> Option<String> {
+    let commit = repository.commit(name).await.ok()?;
+    let lacks = repository.lacks_objects(&[&commit]).await.unwrap_or(true);
+    (!lacks).then_some(commit)
 }
 
 /// The settings at this commit, read as a review reads them, if there are any.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use conclave_engine::{review::ReviewSubject, untrusted::Untrusted};
-use conclave_git::{GitError, Repository, Uncommitted};
+use conclave_git::{GitError, Repository, Snapshot, Uncommitted};
 
 use crate::Range;
 
@@ -61,10 +61,22 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
         settings,
         notes,
     } = resolved;
-    let merge_base = repository.merge_base(&base, &head).await?;
+    let merge_base = repository.merge_base(&base, &head).await;
+    let merge_base = merge_base.map_err(|error| match error {
+        // By the names that the person knows.
+        GitError::NoMergeBase { hint, .. } => GitError::NoMergeBase {
+            base: base_name.clone(),
+            head: head_name.clone(),
+            hint,
+        },
+        other => other,
+    })?;
     if merge_base == head {
         return Err(LocalError::Empty(format!("{head_name} adds nothing to {base_name}")));
     }
+    let mut needed = vec![merge_base.as_str(), head.as_str()];
+    needed.extend(settings.as_deref());
+    repository.ensure_whole(&needed).await?;
     let subjects = repository.subjects(&merge_base, &head).await?;
     let project = repository.root().file_name().unwrap_or("repository").to_owned();
     let subject = ReviewSubject {
@@ -102,7 +114,11 @@ async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Reso
     let branch = checked_out(&repository, &head).await;
     let default = repository.default_branch().await;
     let mut notes = submodules(&repository).await;
-    let Some((snapshot, with_snapshot)) = repository.snapshot(scratch, Uncommitted::WorkingTree).await? else {
+    let Snapshot { taken, left_out } = repository.snapshot(scratch, Uncommitted::WorkingTree).await?;
+    notes.extend(left_out.iter().map(|path| {
+        format!("{path} is a repository without a commit, which git cannot take in: it is not part of this review")
+    }));
+    let Some((snapshot, with_snapshot)) = taken else {
         let base_name = default.ok_or(LocalError::NoDefaultBranch)?;
         let base = repository.commit(&base_name).await?;
         return Ok(Resolved {
@@ -138,7 +154,7 @@ async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Reso
 async fn staged(repository: Repository, scratch: &Utf8Path) -> Result<Resolved, LocalError> {
     let head = repository.commit("HEAD").await?;
     let branch = checked_out(&repository, &head).await;
-    let Some((snapshot, with_snapshot)) = repository.snapshot(scratch, Uncommitted::Staged).await? else {
+    let Some((snapshot, with_snapshot)) = repository.snapshot(scratch, Uncommitted::Staged).await?.taken else {
         return Err(LocalError::Empty(
             "nothing is staged; `git add` stages, and `conclave local` without --staged reviews everything".to_owned(),
         ));

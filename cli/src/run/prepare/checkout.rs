@@ -21,6 +21,10 @@ use crate::{
 /// The time for a commit that is only compared, unless the job says how long fetching may take.
 const LATER_PATIENCE: Duration = Duration::from_secs(30);
 
+/// The advice for a person on whose machine a commit cannot be fetched.
+const OF_PERSON: &str = "Give the token the right to read the code (in GitLab `read_repository`, which `api` includes; in GitHub `Contents: read`), \
+                         or name a clone that has the commit with --repo PATH";
+
 /// Returns whether the address of a remote is that of the project, over HTTP or SSH.
 fn is_clone(remote: &str, project: &CloneOf) -> bool {
     let (host, path) = match remote.split_once("://") {
@@ -128,7 +132,11 @@ impl Checkout {
                 .filter_map(|name| Some(((*name).to_owned(), env.get(name)?.to_owned())))
                 .collect(),
             max_time: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
-            remedy: words.whole_history,
+            remedy: match &pipeline.clone_of {
+                // No job, but a person who has named the address.
+                Some(_) => OF_PERSON,
+                None => words.whole_history,
+            },
         };
         Ok(Self {
             repository,
