@@ -9,7 +9,10 @@ use conclave_shared::{
     telemetry::ReviewerOutcome,
 };
 
-use super::{CoordinatorMailbox, SessionContext, SessionTask, open_session::Session};
+use super::{
+    CoordinatorMailbox, SessionContext, SessionTask,
+    open_session::{Answered, Session},
+};
 use crate::review::{RepairKind, ReviewerReport};
 
 /// Who judges.
@@ -65,9 +68,15 @@ pub async fn coordinate(
         }
     };
     let mut end = session.ask(&task, task.parts.clone()).await;
-    let is_silent = end.is_ok() && !mailbox.has_submission() && !mailbox.gave_up();
-    if is_silent && context.stop.cause().is_none() && session.repairs_now(RepairKind::Unsubmitted) {
-        end = session.ask(&task, vec![REMINDER.to_owned()]).await;
+    if let Some(reminder) = reminder(mailbox, &end).await
+        && context.stop.cause().is_none()
+        && session.repairs_now(RepairKind::Unsubmitted)
+    {
+        end = session.ask(&task, vec![reminder]).await;
+        if let Some(said) = &end.said {
+            // What can be used of it counts; nobody is told of the rest any more.
+            let _ = mailbox.take_text(&said.text).await;
+        }
     }
     session.close(end).into_report(&mut report);
     report.repairs.extend(mailbox.repairs());
@@ -87,6 +96,19 @@ pub async fn coordinate(
     }
     let reason = report.reason.clone().unwrap_or_else(|| "no reason given".to_owned());
     (report, JudgedBy::Rules(reason))
+}
+
+/// The message to a coordinator that ended its turn without a submission; `None` where there is one, or none is waited for.
+async fn reminder(mailbox: &CoordinatorMailbox, end: &Answered) -> Option<String> {
+    if !end.is_ok() || mailbox.has_submission() || mailbox.gave_up() {
+        return None;
+    }
+    let said = end.said.as_ref().map(|said| said.text.as_str()).unwrap_or_default();
+    match mailbox.take_text(said).await {
+        Some(Ok(())) => None,
+        Some(Err(fault)) => Some(format!("{fault}. Call `submit_review` for that.")),
+        None => Some(REMINDER.to_owned()),
+    }
 }
 
 /// The message to a coordinator that ended its turn without a submission.

@@ -266,7 +266,8 @@ impl Scene {
         }
         let judging = needs_models(&diff.files, &earlier, prior.aside_open);
         let mut arguments = if judging { words(&earlier) } else { json!({}) };
-        let mut verdicts = take_earlier_verdicts(&mut arguments, &earlier).unwrap();
+        let (mut verdicts, faults) = take_earlier_verdicts(&mut arguments, &earlier);
+        assert_eq!(faults, Vec::<String>::new());
         let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
         let source = Arc::new(AtHead {
             repository: job.repository,
