@@ -807,6 +807,25 @@ async fn a_serious_findings_code_is_followed_into_another_file_of_the_change() {
 }
 
 #[tokio::test]
+async fn a_warning_goes_with_its_code_and_is_not_posted_twice() {
+    let bad = "bad code that still runs";
+    for reported in [true, false] {
+        let scene = Scene::of(&[(A, &text(&[(5, bad)]))]).await;
+        scene.run(&[(A, bad, WARNING)]).await;
+        scene.push(&[
+            (A, &text(&[(5, "pass")])),
+            ("src/copy.py", &format!("# elsewhere\n{bad}\n")),
+        ]);
+        let again = [("src/copy.py", bad, WARNING)];
+        let found: &[Found<'_>] = if reported { &again } else { &[] };
+        let run = scene.run(found).await;
+        assert_eq!(run.surviving(), [format!("warning Bad: {bad}.")], "{reported}");
+        assert_eq!(run.review.findings[0].finding.file, "src/copy.py");
+        assert_eq!(scene.threads().len(), 1, "{:?}", scene.threads());
+    }
+}
+
+#[tokio::test]
 async fn a_critical_that_nothing_proved_holds_the_approval_until_its_patch_changes() {
     let mut scene = Scene::of(&[(A, &text(&[(5, "good")])), (B, &text(&[(15, "fine")]))]).await;
     scene.unproven.push(UnprovenFinding {
