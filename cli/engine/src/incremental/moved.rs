@@ -198,6 +198,9 @@ fn find(finding: &ExistingFinding, path: &str, file: Option<&FileDiff>, lines: &
         (!is_elsewhere || state == AnchorState::Unchanged || tells()).then_some((line, state))
     };
     let in_parts = || {
+        if !record.is_serious() {
+            return None;
+        }
         // The same words beside another finding steer as before.
         let may_hold = |line: u32| !is_older(line) && (anchor.is_of_words() || !taken.contains(&line));
         let line = anchor.find_parts(lines, record.line, &may_hold)?;
@@ -353,6 +356,37 @@ mod tests {
         );
         let fixed = CODE.replace("\" + name", "?\", [name]");
         assert_eq!(moved(gone(), &[(FILE, &fixed, true)]).2, AnchorState::Changed);
+    }
+
+    #[test]
+    fn another_writing_does_not_hide_it() {
+        let escaped = |text: &str| text.replace('\n', "\\n").replace('"', "\\\"");
+        for (path, text) in [
+            (FILE, CODE.replace('"', "'")),
+            (FILE, CODE.replace("execute(", "execute(/* safe */ ")),
+            ("src/new.py", CODE.replace('"', "&quot;")),
+            ("src/new.py", format!("{{\"code\": \"{}\"}}\n", escaped(CODE))),
+        ] {
+            let found = moved(gone(), &[(FILE, "", true), (path, &text, true)]);
+            assert_eq!(
+                (found.0, found.2),
+                (path.to_owned(), AnchorState::ChangedBeside),
+                "{text}"
+            );
+        }
+        for fixed in [
+            CODE.replace("\" + name", "?\", [name]").replace('"', "'"),
+            CODE.replace(
+                "return conn.execute(\"SELECT \" + name)",
+                "return /* conn.execute(\"SELECT \" + name) */ None",
+            ),
+        ] {
+            assert_eq!(
+                moved(gone(), &[(FILE, &fixed, true)]).2,
+                AnchorState::Changed,
+                "{fixed}"
+            );
+        }
     }
 
     #[test]
