@@ -212,7 +212,7 @@ impl Offer {
     }
 }
 
-/// Whether a model means this tool: it may write the name in other letters, with the place where it believes the tool to be in
+/// Returns whether a model means this tool: it may write the name in other letters, with the place where it believes the tool to be in
 /// front (`functions.read`, `mcp__conclave__submit_review`), or with the number of the call behind it (`functions.read:0`).
 fn is_name(said: &str, name: &str) -> bool {
     let said = said.trim().to_ascii_lowercase().replace('-', "_");

@@ -66,7 +66,7 @@ impl Turn {
             for (call, result) in calls.iter().zip(&results) {
                 self.session.recorder.result(&message, call, result);
             }
-            // Whoever hears of the calls may end the turn: what they brought is known by then.
+            // Their event may end the turn, and what they brought has to be known by then.
             self.session.add(number, Entry::Results(results));
             for call in &calls {
                 self.session.tell(SessionEvent::Called {

@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 const DAY: u64 = 86_400;
 /// One hour: no request is longer.
 const HOUR: u64 = 3600;
-/// The name of the one limit of a job that is no time.
+/// The name of the one limit of a job that is not a time.
 const TOOL_CALLS: &str = "tool_calls";
 
 /// A time limit that can be set.

@@ -125,7 +125,7 @@ pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding])
     let mut words = EarlierVerdicts::default();
     let mut faults = Vec::new();
     let Some(fields) = arguments.as_object_mut() else {
-        // Whoever reads the rest says what is wrong with it.
+        // The reader of the rest says what is wrong with it.
         return (words, faults);
     };
     let said = match fields.remove("earlier") {

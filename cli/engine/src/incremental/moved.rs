@@ -87,7 +87,7 @@ impl<'d> MovedCode<'d> {
         let is_new =
             |file: &&FileDiff| matches!(file.kind, ChangeKind::Added | ChangeKind::Renamed | ChangeKind::Copied);
         let renamed = self.diff.files.iter().filter(is_new).map(|file| &file.path);
-        // Of what is left out nobody knows whether its name is new.
+        // Whether the name of what is left out is new is unknown.
         let left_out = self.diff.filtered.iter().map(|file| &file.path);
         let candidates: Vec<(&String, Lines)> = renamed.chain(left_out).map(|path| (path, Lines::new(path))).collect();
         for (at, best) in &mut self.sought {

@@ -59,7 +59,7 @@ impl Decision {
     }
 }
 
-/// What the coordinator submits, as far as it can be used.
+/// The usable part of a submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
     /// Two to four sentences for the author.
@@ -68,7 +68,7 @@ pub struct Submission {
     pub decisions: Vec<Decision>,
     /// What it would conclude; shown beside the rubric's verdict, never instead of it.
     pub proposed_verdict: Option<String>,
-    /// What cannot be used, in words for the model.
+    /// The unusable parts, in words for the model.
     pub faults: Vec<String>,
 }
 
@@ -206,7 +206,7 @@ fn fault_of(decision: &Decision, all: &[Decision], findings: &[Finding]) -> Opti
     }
 }
 
-/// Whether the finding weighs, as it was reported or as the decision says.
+/// Returns whether the finding weighs, as it was reported or as the decision says.
 fn weighs_at_all(decision: &Decision, finding: &Finding) -> bool {
     let mut weight = decision.weight_of(finding);
     weight.severity = weight.severity.max(finding.severity);

@@ -74,7 +74,7 @@ pub async fn coordinate(
     {
         end = session.ask(&task, vec![reminder]).await;
         if let Some(said) = &end.said {
-            // What can be used of it counts; nobody is told of the rest any more.
+            // The usable part counts. There is no further turn for the rest.
             let _ = mailbox.take_text(&said.text).await;
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::TOOL_SUBMIT_REVIEW;
 use crate::json::read_leniently;
 
-/// How deep a submission may be wrapped: `{"input": {"review": {…}}}`.
+/// Maximum depth to which a submission may be wrapped: `{"input": {"review": {…}}}`.
 const MAX_WRAPS: usize = 3;
 
 /// The arguments of a submission in their own form, given the ids that it may speak of.
@@ -135,7 +135,7 @@ fn tidy(entry: &mut Map<String, Value>, ids: &[&str]) {
     }
 }
 
-/// Whether nothing is said there.
+/// Returns whether nothing is said there.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -63,7 +63,7 @@ pub(super) struct Turn<'a> {
     pub(super) session: &'a SessionId,
     /// Whether it is the session's first.
     pub(super) first: bool,
-    /// Whether it was asked for an end.
+    /// True if it was asked for an end.
     pub(super) is_last: bool,
 }
 
@@ -183,7 +183,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Answers of the model after which it is stopped: enough to read each of its patches, and to look around.
+    /// The number of answers of the model after which it is stopped: enough to read each of its patches, and to look around.
     fn max_steps(&self) -> usize {
         if self.is_last {
             return MAX_LAST_STEPS;
@@ -191,7 +191,7 @@ impl Turn<'_> {
         MAX_STEPS.max(2 * self.task.patches)
     }
 
-    /// Calls of tools after which it is stopped. A limit for all reviews must not be below what this session was told to read.
+    /// The number of calls of tools after which it is stopped. A limit for all reviews must not be below what this session has to read.
     fn max_calls(&self) -> usize {
         let to_read = 2 * self.task.patches;
         if self.is_last {

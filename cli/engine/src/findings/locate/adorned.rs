@@ -8,14 +8,14 @@ const COMMENTS: [&str; 5] = ["#", "//", "--", "/*", "<!--"];
 /// Number of places in a line at which an added comment may begin.
 const MAX_COMMENTS: usize = 8;
 
-/// What stands in a quote for a part that is left out or must not be written: a gap, or a masked secret. Beside asterisks.
+/// Marks, besides asterisks, of a part of a quote that is left out or must not be written: a gap, or a masked secret.
 const MASKS: [&str; 6] = ["...", "…", "[REDACTED]", "[redacted]", "<REDACTED>", "<redacted>"];
 /// Number of letters and digits that a line with such a part needs beside it.
 const MIN_BESIDE: usize = 3;
 
 /// The one place where a quote stands if semicolons at the ends of lines, comments that only the quote has behind its code,
 /// characters written as references (`&lt;`, `&nbsp;`), a part that is left out or masked, and the ends of lines make no difference; and
-/// the quote that stands there. Where there are several such places, nobody knows which one is meant.
+/// the quote that stands there. With several such places it is unknown which one is meant.
 pub(in crate::findings) fn locate_adorned(content: &str, quote: &str) -> Option<(Place, String)> {
     let lines: Vec<String> = content.lines().map(plain).collect();
     let mut forms = std::iter::once(quote.to_owned()).chain(undressed(quote));
