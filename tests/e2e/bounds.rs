@@ -79,14 +79,14 @@ async fn a_coordinator_that_calls_its_tools_without_end_is_ended_and_judged_for(
     let review = outcome.review();
     let reason = review["coordinator"]["reason"].as_str().unwrap();
     // Equal calls of one answer are one repetition, so the number of all calls ends it.
-    assert_eq!(reason, "tool calls spent");
+    assert!(reason.contains("the limit `tool_calls` is 200"), "{reason}");
     let asked = busy
         .books()
         .entries
         .iter()
         .filter(|entry| entry.agent == COORDINATOR)
         .count();
-    assert!(asked <= 4, "{asked}");
+    assert!(asked <= 8, "{asked}");
     // Nothing was submitted, so what the reviewers found is judged by rule.
     assert!(review["degraded"].is_string());
     assert!(outcome.categories().contains(&"sql-injection".to_owned()));

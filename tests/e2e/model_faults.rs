@@ -15,7 +15,9 @@ use crate::support::{
 on_both_runtimes! {
     patches_that_were_not_opened_are_asked_for_once
     a_search_that_shows_every_line_of_a_patch_has_read_it
+    a_reviewer_that_calls_tools_without_end_is_asked_for_its_answer
     a_judge_that_leaves_findings_out_is_asked_for_those
+    a_submission_that_is_written_down_is_one
     whatever_a_reviewer_does_wrong_once_the_review_is_conclusive_and_approves_nothing_wrongly
     an_answer_that_a_content_filter_stops_is_asked_for_once_more_and_is_never_a_clean_one
     an_answer_that_does_not_say_that_it_is_whole_is_never_a_clean_one_in_any_format
@@ -135,6 +137,44 @@ async fn a_search_that_shows_every_line_of_a_patch_has_read_it() {
         repairs(&review).iter().all(|(_, repairs)| repairs.is_null()),
         "{review:#}"
     );
+}
+
+async fn a_reviewer_that_calls_tools_without_end_is_asked_for_its_answer() {
+    let provider = acting(|request| {
+        let is_over = request.agent == COORDINATOR || was_told(request, "call no tool any more");
+        (!is_over).then(|| {
+            let search = |number: usize| json!({"pattern": format!("word_{}_{number}", request.turn)});
+            (1..50).fold(Answer::call("grep", search(0)), |answer, number| {
+                answer.and_call("grep", search(number))
+            })
+        })
+    })
+    .await;
+    let outcome = reviewed(&Repository::flawed(), &provider).await;
+    let review = outcome.review();
+    assert_eq!(review["verdict"], "significant_concerns", "{}", outcome.stdout);
+    assert_eq!(review["coverage"]["gaps"], json!([]), "{}", outcome.stdout);
+    assert_eq!(repairs(&review)[0].1, json!(["loop"]));
+}
+
+async fn a_submission_that_is_written_down_is_one() {
+    let provider = acting(|request| {
+        let is_judge = request.agent == COORDINATOR;
+        is_judge.then(|| {
+            let decisions: Vec<Value> = given(request)
+                .iter()
+                .map(|id| json!({"id": id.to_lowercase(), "action": "KEEP", "merge_into": "", "refuted_by": {}}))
+                .collect();
+            let review = json!({"summary": "Problems.", "decisions": decisions, "proposed_verdict": "approved"});
+            Answer::text(format!("```json\n{review}\n```"))
+        })
+    })
+    .await;
+    let outcome = reviewed(&Repository::flawed(), &provider).await;
+    let review = outcome.review();
+    assert_eq!(review["coordinator"]["outcome"], "ok", "{review:#}");
+    assert_eq!(review["summary"], "Problems.", "{review:#}");
+    assert_eq!(review["verdict"], "significant_concerns", "{}", outcome.stdout);
 }
 
 /// The findings that the coordinator was given, by their ids.

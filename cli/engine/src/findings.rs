@@ -10,6 +10,7 @@ mod matching;
 mod refutation;
 mod relation;
 mod remarks;
+mod removed;
 mod scan;
 mod severe;
 mod tags;

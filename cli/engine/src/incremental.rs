@@ -26,6 +26,7 @@ mod parts;
 mod reconcile;
 mod refuted;
 mod reply;
+mod rewritten;
 mod scope;
 mod surroundings;
 #[cfg(test)]

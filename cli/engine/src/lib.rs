@@ -5,6 +5,7 @@
 pub mod diff;
 pub mod findings;
 pub mod incremental;
+pub mod json;
 pub mod judge;
 pub mod language;
 pub mod lock_files;

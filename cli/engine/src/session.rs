@@ -16,6 +16,7 @@ mod reviewers;
 mod routing;
 mod session_result;
 mod submissions;
+mod submitted_form;
 #[cfg(test)]
 mod test_support;
 mod turn;

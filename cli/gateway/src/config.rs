@@ -38,8 +38,6 @@ pub struct Limits {
     pub retry: RetryPolicy,
     /// The conditions under which a model's circuit opens, and the time that it stays open.
     pub breaker: BreakerSettings,
-    /// Maximum number of tool calls of one session.
-    pub tool_calls: usize,
     /// Time that a session stays with a fallback model before the assigned one is asked again.
     pub keep_fallback: Duration,
     /// Maximum wait of a call for another one that fills the same prompt cache; zero for none.
@@ -59,7 +57,6 @@ impl Default for Limits {
             hold: Duration::from_secs(200),
             retry: RetryPolicy::default(),
             breaker: BreakerSettings::default(),
-            tool_calls: 200,
             keep_fallback: Duration::from_mins(2),
             hold_back: Duration::from_secs(2),
             cuts: 2,

@@ -1,6 +1,9 @@
 //! The history of a session, in no particular wire format.
 
-use conclave_engine::ports::{FileRead, SessionFault, text_of_blocks};
+use conclave_engine::{
+    json::read_leniently,
+    ports::{FileRead, SessionFault, text_of_blocks},
+};
 use conclave_gateway::Wire;
 use serde_json::{Map, Value};
 
@@ -86,7 +89,11 @@ impl ToolCall {
         let arguments = match arguments.trim() {
             // A tool without arguments may be called with none.
             "" => Ok(Map::new()),
-            text => serde_json::from_str(text).map_err(|error| error.to_string()),
+            text => match read_leniently(text) {
+                Ok(Value::Object(arguments)) => Ok(arguments),
+                Ok(other) => Err(format!("they are {other}").chars().take(200).collect()),
+                Err(error) => Err(error.to_string()),
+            },
         };
         Self { id, name, arguments }
     }

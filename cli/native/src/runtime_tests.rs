@@ -360,7 +360,7 @@ async fn what_a_steered_model_calls_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn a_hundred_calls_at_once_are_answered_and_calls_without_end_end() {
+async fn a_hundred_calls_at_once_are_answered() {
     let rig = rig().await;
     let many = |count: usize| {
         (1..count).fold(
@@ -374,21 +374,6 @@ async fn a_hundred_calls_at_once_are_answered_and_calls_without_end_end() {
     let (_, answer) = rig.ask(&mut open, ANTHROPIC).await;
     assert_eq!(answer.reads.len(), 100);
     assert_eq!(rig.provider.violations(), []);
-
-    rig.provider.set_always("security", many(40));
-    rig.provider.set("security", 2, many(40));
-    let mut open = rig.open(&[ANTHROPIC]).await;
-    let (_, answer) = rig.ask(&mut open, ANTHROPIC).await;
-    let fault = answer.fault.expect("it does not go on for ever");
-    assert_eq!(
-        (fault.message.as_str(), fault.remedy),
-        ("conclave: tool calls spent", Remedy::None)
-    );
-    assert_eq!(
-        rig.provider.requests().len(),
-        2 + 4,
-        "200 calls are all that a session has"
-    );
 }
 
 #[tokio::test]

@@ -159,13 +159,25 @@ impl Offer {
         bounded(results, max_bytes)
     }
 
+    /// The granted tool of this name.
+    fn granted(&self, name: &str) -> Option<CoordinatorTool> {
+        self.granted.iter().copied().find(|tool| is_name(name, tool.name()))
+    }
+
     async fn answer(&self, call: ToolCall) -> ToolResult {
         let outcome = match &call.arguments {
             Ok(arguments) => self.call(&call.name, arguments).await,
-            Err(error) => Err(format!(
-                "The arguments of {} are not a JSON object: {error}. Call it again with valid ones.",
-                call.name
-            )),
+            Err(error) => {
+                let text = format!(
+                    "The arguments of {} are not a JSON object: {error}. Call it again with valid ones.",
+                    call.name
+                );
+                if self.granted(&call.name) == Some(CoordinatorTool::SubmitReview) {
+                    // Counted there: a judge that goes on like this is not waited for.
+                    let _ = self.tools.coordinator.submit_review(Value::Null).await;
+                }
+                Err(text)
+            }
         };
         let (text, failed, reads) = match outcome {
             Ok(output) => (output.text, false, output.reads),
@@ -181,10 +193,10 @@ impl Offer {
     }
 
     async fn call(&self, name: &str, arguments: &Map<String, Value>) -> Outcome {
-        if let Some(look) = Look::ALL.into_iter().find(|look| look.name() == name) {
+        if let Some(look) = Look::ALL.into_iter().find(|look| is_name(name, look.name())) {
             return self.tools.look_at(look, arguments.clone()).await;
         }
-        let Some(tool) = self.granted.iter().find(|tool| tool.name() == name) else {
+        let Some(tool) = self.granted(name) else {
             let names: Vec<&str> = self.specs().iter().map(|spec| spec.name).collect();
             let name: String = name.chars().take(100).collect();
             return Err(format!(
@@ -196,6 +208,21 @@ impl Offer {
         match tool.call(self.tools.coordinator.as_ref(), arguments).await {
             Ok(value) => Ok(value.to_string().into()),
             Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Returns whether a model means this tool: it may write the name in other letters, with the place where it believes the tool to be in
+/// front (`functions.read`, `mcp__conclave__submit_review`), or with the number of the call behind it (`functions.read:0`).
+fn is_name(said: &str, name: &str) -> bool {
+    let said = said.trim().to_ascii_lowercase().replace('-', "_");
+    let said = said.split_once(':').map_or(said.as_str(), |(said, _)| said);
+    match said.strip_suffix(name) {
+        None => false,
+        Some("") => true,
+        // `thread_read` is a tool of its own. Names of two words are ours alone.
+        Some(place) => {
+            place.ends_with(['.', '/']) || place.ends_with("__") || (name.contains('_') && place.ends_with('_'))
         }
     }
 }

@@ -65,13 +65,16 @@ impl Turn {
             let results = self.offer.run(calls.clone(), self.max_results()).await;
             for (call, result) in calls.iter().zip(&results) {
                 self.session.recorder.result(&message, call, result);
+            }
+            // Their event may end the turn, and what they brought has to be known by then.
+            self.session.add(number, Entry::Results(results));
+            for call in &calls {
                 self.session.tell(SessionEvent::Called {
                     // Some providers number the calls of each answer anew.
                     id: format!("{message} {}", call.id),
                     call: number_of(call),
                 });
             }
-            self.session.add(number, Entry::Results(results));
             self.session.tell(SessionEvent::Alive);
         }
     }

@@ -89,9 +89,9 @@ pub(crate) struct PlanningArguments {
     /// The agent runtime that the sessions run on; by default what `.conclave.toml` says, else `auto`
     #[arg(long, value_parser = one_of(RUNTIMES), env = "CONCLAVE_RUNTIME")]
     pub(crate) runtime: Option<RuntimeChoice>,
-    /// Time limits in seconds by name, as `reviewer_seconds=600,run_seconds=3600`; each counts more than what `.conclave.toml` and
-    /// the configuration say
-    #[arg(long, value_name = "NAME=SECONDS", env = "CONCLAVE_LIMITS")]
+    /// Limits by name, as `reviewer_seconds=600,tool_calls=500`; each counts more than what `.conclave.toml` and the
+    /// configuration say
+    #[arg(long, value_name = "NAME=NUMBER", env = "CONCLAVE_LIMITS")]
     pub(crate) limits: Option<TimeLimitOverrides>,
     /// The organization's engineering rules: a file, a directory, or an https address. A path in the repository is read from
     /// the target branch

@@ -15,6 +15,8 @@ use crate::nearest::nearest;
 const DAY: u64 = 86_400;
 /// One hour: no request is longer.
 const HOUR: u64 = 3600;
+/// The name of the one limit of a job that is not a time.
+const TOOL_CALLS: &str = "tool_calls";
 
 /// A time limit that can be set.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +71,7 @@ macro_rules! time_limits {
             get: |limits| limits.$name,
         }),+];
 
-        /// Time limits of a project or of a job, in seconds; what is left out stays.
+        /// Limits of a project or of a job, times in seconds; what is left out stays.
         #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(default)]
         #[schemars(deny_unknown_fields)]
@@ -80,6 +82,10 @@ macro_rules! time_limits {
                 #[schemars(range(min = $min, max = $max))]
                 pub $name: Option<u64>,
             )+
+            /// Maximum number of tool calls of one session; more where it has many patches to read.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(range(min = 1))]
+            pub tool_calls: Option<u32>,
         }
 
         impl TimeLimitOverrides {
@@ -95,6 +101,7 @@ macro_rules! time_limits {
             /// Lays these over limits.
             pub fn lay_over(&self, limits: &mut Limits) {
                 $(limits.$name = self.$name.unwrap_or(limits.$name);)+
+                limits.tool_calls = self.tool_calls.unwrap_or(limits.tool_calls);
             }
         }
 
@@ -108,7 +115,7 @@ macro_rules! time_limits {
             )+
             /// Maximum number of reviewers at once; the coordinator comes on top.
             pub sessions: u32,
-            /// Maximum number of tool calls of one session.
+            /// Maximum number of tool calls of one session; more where it has many patches to read.
             pub tool_calls: u32,
             /// When calls to a failing model stop, and for how long.
             pub breaker: BreakerLimits,
@@ -140,7 +147,7 @@ macro_rules! time_limits {
             /// Maximum number of reviewers at once.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub sessions: Option<u32>,
-            /// Maximum number of tool calls of one session.
+            /// Maximum number of tool calls of one session; more where it has many patches to read.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub tool_calls: Option<u32>,
             /// When calls to a failing model stop; the four numbers belong together.
@@ -203,14 +210,20 @@ time_limits! {
 impl FromStr for TimeLimitOverrides {
     type Err = String;
 
-    /// Reads `NAME=SECONDS`, several with commas between them.
+    /// Reads `NAME=NUMBER`, several with commas between them.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut overrides = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, seconds) = part
                 .split_once('=')
-                .ok_or_else(|| format!("`{part}` is not NAME=SECONDS, as in reviewer_seconds=600"))?;
+                .ok_or_else(|| format!("`{part}` is not NAME=NUMBER, as in reviewer_seconds=600"))?;
             let name = name.trim();
+            if name == TOOL_CALLS {
+                let calls = seconds.trim().parse().ok().filter(|calls| *calls > 0);
+                let calls = calls.ok_or_else(|| format!("`{part}`: the calls must be a whole number from 1"))?;
+                overrides.tool_calls = Some(calls);
+                continue;
+            }
             let limit = TimeLimit::named(name).ok_or_else(|| unknown(name))?;
             let seconds: u64 = seconds
                 .trim()
@@ -233,11 +246,11 @@ impl fmt::Display for TimeLimit {
 }
 
 fn unknown(name: &str) -> String {
-    let names = || TIME_LIMITS.iter().map(|limit| limit.name);
+    let names = || TIME_LIMITS.iter().map(|limit| limit.name).chain([TOOL_CALLS]);
     match nearest(name, names()) {
-        Some(near) => format!("`{name}` is not a time limit; did you mean `{near}`?"),
+        Some(near) => format!("`{name}` is not a limit; did you mean `{near}`?"),
         None => format!(
-            "`{name}` is not a time limit: those are {}",
+            "`{name}` is not a limit: those are {}",
             names().collect::<Vec<_>>().join(", ")
         ),
     }
@@ -284,13 +297,18 @@ mod tests {
 
     #[test]
     fn limits_are_read_by_name_and_laid_over_others() {
-        let overrides: TimeLimitOverrides = "idle_seconds=600, headers=900s".parse().expect("valid");
+        let overrides: TimeLimitOverrides = "idle_seconds=600, headers=900s,tool_calls=500".parse().expect("valid");
         let mut limits = Limits::default();
         overrides.lay_over(&mut limits);
-        assert_eq!((limits.idle_seconds, limits.headers_seconds), (600, 900));
+        assert_eq!(
+            (limits.idle_seconds, limits.headers_seconds, limits.tool_calls),
+            (600, 900, 500)
+        );
         assert_eq!(limits.run_seconds, Limits::default().run_seconds);
         for (text, said) in [
-            ("idle", "`idle` is not NAME=SECONDS"),
+            ("idle", "`idle` is not NAME=NUMBER"),
+            ("tool_calls=0", "a whole number from 1"),
+            ("tool_cals=9", "did you mean `tool_calls`?"),
             ("idel_seconds=3", "did you mean `idle_seconds`?"),
             ("idle_seconds=long", "whole number"),
             (

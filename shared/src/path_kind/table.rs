@@ -43,13 +43,15 @@ pub(super) const EXTENSIONS: Rows = &[
         service socket timer mount target desktop rules policy cedar crt pem cer key pub props targets vcxproj sln
         pbxproj xcconfig xcscheme entitlements manifest spec rc xaml storyboard xib qml cron crontab htaccess htpasswd
         npmrc bashrc zshrc profile vim el lds ld pp epp sls pkr sentinel opa workflow pipeline editorconfig
-        browserslistrc
+        browserslistrc url scf
     "),
+    // What runs, installs, or makes objects when it is read (macros, pickles, saved workspaces). An archive that only holds files does not.
     (Role::Source, Form::Compiled, Wording::Program, "
         a aar apk app appimage appx bc beam bundle class cpl crate crx deb dex dll dmg docm drv ear efi egg elc elf
         exe gem hex img ipa iso jar jmod joblib ko lib luac msi msix node npz nupkg o obj ocx pack phar pickle pkg pkl
         pptm pt pth pyc pyd pyo rlib rmeta rpm scr so swf sys uf2 vsix war wasm whl xlsm xpi dylib lockb ser rdb keras
-        h5
+        h5 accde ade adp chm dotm hlp lnk mde msp mst pif potm ppam ppsm ps rda rdata rds scpt swc wll xlam xll xlsb
+        xltm
     "),
     (Role::Source, Form::Archive, Wording::Program, "
         7z br bz2 cab cpio gz lz lz4 lzma rar tar tbz tbz2 tgz txz xz zip zst

@@ -447,6 +447,29 @@ fn a_pointer_is_never_reviewed_and_no_milder_than_binary_data_of_its_name() {
 }
 
 #[test]
+fn binary_data_that_runs_or_makes_objects_when_it_is_read_is_held() {
+    let data = b"\x01\0\x02\x80";
+    for (name, held) in [
+        ("x.pkl", true),
+        ("x.lnk", true),
+        ("x.chm", true),
+        ("x.hlp", true),
+        ("x.ps", true),
+        ("x.rds", true),
+        ("x.RData", true),
+        ("x.scr", true),
+        ("x.msi", true),
+        ("x.xlam", true),
+        ("x.dat", false),
+        ("x.npy", false),
+        ("x.cab", false),
+    ] {
+        let seen = decided(new(name, "100644", Content::Binary), &[], &[], b"", data);
+        assert_eq!(seen, (Some(FilterReason::Binary), held), "{name}");
+    }
+}
+
+#[test]
 fn a_pointer_in_the_place_of_something_else_is_one() {
     let over = |path: &str, base: &[u8]| {
         let changed = FileDiff {

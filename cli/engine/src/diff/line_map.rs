@@ -41,6 +41,14 @@ impl LineMap {
         map
     }
 
+    /// The same with these removed lines.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn with_removed(mut self, lines: impl IntoIterator<Item = u32>) -> Self {
+        lines.into_iter().for_each(|line| self.push_removed(line));
+        self
+    }
+
     /// Notes that this line at head is added. Lines come in ascending order.
     pub(super) fn push_added(&mut self, line: u32) {
         push(&mut self.added, line);

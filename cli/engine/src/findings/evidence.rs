@@ -13,6 +13,7 @@ use conclave_shared::{
 use super::{
     RawFinding, doubts,
     locate::{Place, locate, locate_adorned, nearest},
+    removed::Sides,
     scan::Report,
     written::{category_of, claims_injection, confidence, normalise_path, parse_line, path_of, resolved, shorten},
 };
@@ -266,7 +267,16 @@ fn check_one(
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
     let changed = |line: u32| file.is_some_and(|file| changes(file, at_base, line));
-    let (raw, place, quote) = stands(raw, &content, line, changed).ok_or_else(|| {
+    // Words that steered and are gone steer nothing.
+    let may_be_gone = !at_base && category != Finding::PROMPT_INJECTION;
+    let standing = stands(raw, &content, line, changed)
+        .or_else(|| stands_in_patch(raw, file.filter(|_| may_be_gone)?, &content, line, source));
+    let Standing {
+        raw,
+        place,
+        quote,
+        removed,
+    } = standing.ok_or_else(|| {
         let quote = raw.code("evidence").unwrap_or_default();
         let reason = format!("the quoted code does not stand in {}", shorten(&path));
         Refusal::Misquoted(reason, nearest(&content, quote, line))
@@ -289,7 +299,7 @@ fn check_one(
             None => severity,
         },
         rule: rule.map(RuleInForce::cite),
-        fingerprint: identity(is_poor, &path, &category, &evidence),
+        fingerprint: identity(is_poor, &path, &category, removed.as_deref().unwrap_or(&evidence)),
         category,
         line: place.line,
         end_line: (end > place.line).then_some(end),
@@ -308,22 +318,37 @@ fn check_one(
         file: path,
         doubts: Vec::new(),
     };
-    finding.doubts = doubts::of(&finding);
-    if !finding.is_prompt_injection() {
-        if file.is_some_and(|file| has_lines(file, at_base)) && !place.lines().any(changed) {
-            finding.doubts.push(Doubt::UnchangedLine);
-        }
-        if raw
-            .get("needs_context")
-            .is_some_and(|answer| answer.eq_ignore_ascii_case("yes"))
-        {
-            finding.doubts.push(Doubt::NeedsContext);
-        }
-        if doubts::refuted_by_name(&finding, &content) {
-            finding.doubts.push(Doubt::NamedInFile);
-        }
+    let is_unchanged = file.is_some_and(|file| has_lines(file, at_base)) && !place.lines().any(changed);
+    finding.doubts = doubts_of(&finding, &raw, &content, is_unchanged && removed.is_none());
+    if let Some(code) = removed {
+        finding.claim = format!("{} ({})", finding.claim, in_words(&code));
     }
     Ok(finding)
+}
+
+/// The reasons to doubt a finding.
+fn doubts_of(finding: &Finding, raw: &RawFinding, content: &str, is_unchanged: bool) -> Vec<Doubt> {
+    let mut found = doubts::of(finding);
+    if finding.is_prompt_injection() {
+        return found;
+    }
+    if is_unchanged {
+        found.push(Doubt::UnchangedLine);
+    }
+    let needs = raw.get("needs_context");
+    if needs.is_some_and(|answer| answer.eq_ignore_ascii_case("yes")) {
+        found.push(Doubt::NeedsContext);
+    }
+    if doubts::refuted_by_name(finding, content) {
+        found.push(Doubt::NamedInFile);
+    }
+    found
+}
+
+/// Removed code, for people: its first line.
+fn in_words(removed: &str) -> String {
+    let first = removed.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    format!("removed: `{}`", shorten(&first.trim().replace('`', "'")))
 }
 
 /// The last line of a finding whose quote stands here: the reported one, as far as the quote goes.
@@ -370,26 +395,67 @@ fn has_lines(file: &FileDiff, at_base: bool) -> bool {
     !at_base && file.lines.distance_to_added(1).is_some()
 }
 
+/// A finding whose quote stands.
+struct Standing {
+    /// With its texts as they were meant.
+    raw: RawFinding,
+    place: Place,
+    /// The quote as it stands there.
+    quote: String,
+    /// The quoted code that is gone, where the finding is about that.
+    removed: Option<String>,
+}
+
+/// Returns the finding whose quote stands at head in the form of a patch, or among the lines that the change removes.
+fn stands_in_patch(
+    raw: &RawFinding,
+    file: &FileDiff,
+    head: &str,
+    line: u32,
+    source: &mut impl SourceReader,
+) -> Option<Standing> {
+    let base = source.read(&file.path, true)?;
+    let sides = Sides {
+        base: &base,
+        head,
+        lines: &file.lines,
+    };
+    let written = raw.code("evidence")?;
+    let standing = |(place, quote, removed)| Standing {
+        raw: raw.clone(),
+        place,
+        quote,
+        removed,
+    };
+    let in_patch = sides.locate_patch(written, line);
+    let found = in_patch.map(|(place, quote)| (place, quote, None)).or_else(|| {
+        let (place, code) = sides.locate_removed(written, line)?;
+        Some((place, code.clone(), Some(code)))
+    });
+    found.map(standing)
+}
+
 /// Returns the finding with the place of its quote, and the quote as it stands there. A reviewer that escaped the code escaped its
 /// other texts, too.
-fn stands(
-    raw: &RawFinding,
-    content: &str,
-    line: u32,
-    changed: impl Fn(u32) -> bool,
-) -> Option<(RawFinding, Place, String)> {
+fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> bool) -> Option<Standing> {
+    let standing = |raw: &RawFinding, place, quote| Standing {
+        raw: raw.clone(),
+        place,
+        quote,
+        removed: None,
+    };
     let place_of = |raw: &RawFinding| locate(content, raw.code("evidence").unwrap_or_default(), line, &changed);
     if let Some((place, quote)) = place_of(raw) {
-        return Some((raw.clone(), place, quote));
+        return Some(standing(raw, place, quote));
     }
     let plain = raw.map(|text| htmlize::unescape(text).into_owned());
     if let Some((place, quote)) = place_of(&plain) {
-        return Some((plain, place, quote));
+        return Some(standing(&plain, place, quote));
     }
     let written = raw.code("evidence").unwrap_or_default();
     let (place, quote) = locate_adorned(content, written)?;
     let is_escaped = plain.code("evidence") != Some(written);
-    Some((if is_escaped { plain } else { raw.clone() }, place, quote))
+    Some(standing(if is_escaped { &plain } else { raw }, place, quote))
 }
 
 /// The rule that the finding cites. One that is for other files is invented like code that does not exist.

@@ -142,6 +142,52 @@ fn words_of_the_context_are_kept_without_the_marks_around_them() {
 }
 
 #[test]
+fn a_quote_of_removed_code_is_anchored_beside_the_gap_and_says_what_is_gone() {
+    struct Both;
+    impl SourceReader for Both {
+        fn read(&mut self, _: &str, at_base: bool) -> Option<String> {
+            Some(if at_base {
+                SOURCE.replace("    value = os", "    check(key)\n    value = os")
+            } else {
+                SOURCE.to_owned()
+            })
+        }
+    }
+    let mut file = file();
+    file.lines = crate::diff::LineMap::of_added([8]).with_removed([4]);
+    let reviewer = ReviewerName::new("security").expect("a name");
+    let checked_as = |category: &str, quote: &str| {
+        let answer = format!(
+            "<findings><finding><severity>warning</severity><category>{category}</category><file>src/config.py</file><line>4</line>\
+             <claim>Any key is read.</claim><evidence>{quote}</evidence></finding></findings>"
+        );
+        check(
+            &reviewer,
+            &scan(&answer, &[]).findings,
+            &[file.clone()],
+            None,
+            &mut Both,
+        )
+    };
+    let checked = |quote: &str| checked_as("x", quote);
+    let found = checked("    check(key)").findings;
+    let found = found.first().expect("it stands");
+    assert_eq!(
+        (found.line, found.evidence.as_str()),
+        (4, "    value = os.environ[key]")
+    );
+    assert_eq!(found.claim, "Any key is read. (removed: `check(key)`)");
+    assert!(
+        !found.doubts.contains(&Doubt::UnchangedLine),
+        "the change took a line out there"
+    );
+    assert_eq!(checked("-    check(key)").findings[0].fingerprint, found.fingerprint);
+    assert_eq!(checked("    check(keys)").findings, []);
+    let steering = checked_as(Finding::PROMPT_INJECTION, "    check(key)");
+    assert_eq!(steering.findings, [], "what is gone steers nothing");
+}
+
+#[test]
 fn invented_code_and_untouched_files_are_dropped_and_counted() {
     let invented = checked("<file>src/config.py</file><line>4</line><evidence>value = os.getenv(key)</evidence>");
     assert!(invented.findings.is_empty() && invented.faults.is_empty());

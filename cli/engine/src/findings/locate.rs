@@ -274,7 +274,7 @@ fn unwrapped(text: &str) -> &str {
 /// A line without the place that people and tools write in front of it: `61 | `, `> 61: `, `src/a.py:61: `.
 fn without_place(line: &str) -> &str {
     let text = line.trim_start();
-    let pointed = text.strip_prefix('>');
+    let pointed = text.strip_prefix("-->").or_else(|| text.strip_prefix('>'));
     let text = pointed.unwrap_or(text).trim_start();
     behind_place(text).or(pointed).unwrap_or(line)
 }
@@ -371,6 +371,10 @@ mod tests {
             ),
             (
                 "  7 |     let value = load(key);\n> 8 |     done(value)",
+                "     let value = load(key);\n     done(value)",
+            ),
+            (
+                "--> 7 |     let value = load(key);\n    8 |     done(value)",
                 "     let value = load(key);\n     done(value)",
             ),
             ("7→    let value = load(key);\n8→    done(value)", both),

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words, readings, without_labels},
+    rewritten::rewritten,
     unbroken::unbroken,
     wording::Wording,
 };
@@ -31,6 +32,7 @@ pub struct Lines {
     words: OnceLock<[Haystack; 2]>,
     wording: OnceLock<[Wording; 2]>,
     unbroken: OnceLock<Box<Self>>,
+    rewritten: OnceLock<Box<[Self; 2]>>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -63,6 +65,7 @@ impl Lines {
             words: OnceLock::new(),
             wording: OnceLock::new(),
             unbroken: OnceLock::new(),
+            rewritten: OnceLock::new(),
         }
     }
 
@@ -74,6 +77,12 @@ impl Lines {
     fn unbroken(&self) -> &Self {
         self.unbroken
             .get_or_init(|| Box::new(Self::new(&unbroken(&self.exact).join("\n"))))
+    }
+
+    /// The same lines in other writings, by the mark around their texts.
+    fn rewritten(&self) -> &[Self; 2] {
+        self.rewritten
+            .get_or_init(|| Box::new(["\"", "'"].map(|quote| Self::new(&rewritten(&self.exact, quote)))))
     }
 
     fn words(&self) -> &[Haystack; 2] {
@@ -276,8 +285,12 @@ impl Anchor {
             let mut texts = lines.wording().iter();
             return texts.find_map(|text| text.find(&self.wording, near, may_hold));
         }
+        if self.parts.is_empty() {
+            return None;
+        }
         let find = |text: &Lines| find_code(&self.parts, text.code(), near, may_hold);
-        find(lines).or_else(|| find(lines.unbroken()))
+        let in_one_writing = |text: &Lines| find(text).or_else(|| find(text.unbroken()));
+        in_one_writing(lines).or_else(|| lines.rewritten().iter().find_map(in_one_writing))
     }
 
     /// Returns whether it is about words.

@@ -119,43 +119,48 @@ impl EarlierVerdicts {
 }
 
 /// Takes what concerns earlier findings out of the tool's arguments, so that what is left is about new ones only: a new
-/// finding that is merged into an earlier one becomes a dropped duplicate, and the pair is remembered. `Err` holds what is
-/// wrong, in words for the model.
-pub fn take_earlier_verdicts(
-    arguments: &mut Value,
-    earlier: &[ExistingFinding],
-) -> Result<EarlierVerdicts, Vec<String>> {
+/// finding that is merged into an earlier one becomes a dropped duplicate, and the pair is remembered. Comes with what cannot
+/// be used, in words for the model; it counts for nothing.
+pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding]) -> (EarlierVerdicts, Vec<String>) {
     let mut words = EarlierVerdicts::default();
     let mut faults = Vec::new();
     let Some(fields) = arguments.as_object_mut() else {
-        // Whoever reads the rest says what is wrong with it.
-        return Ok(words);
+        // The reader of the rest says what is wrong with it.
+        return (words, faults);
     };
-    match fields
-        .remove("earlier")
-        .map(serde_json::from_value::<Option<Vec<EarlierVerdict>>>)
-    {
-        Some(Ok(said)) => words.words = said.unwrap_or_default(),
-        Some(Err(error)) => faults.push(format!("`earlier` could not be read: {error}")),
-        None => {}
+    let said = match fields.remove("earlier") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(said)) => said,
+        Some(_) => {
+            faults.push("`earlier` could not be read: it is not a list of objects".to_owned());
+            Vec::new()
+        }
+    };
+    for entry in said {
+        match serde_json::from_value(entry) {
+            Ok(word) => words.words.push(word),
+            Err(error) => faults.push(format!("an entry of `earlier` could not be read: {error}")),
+        }
     }
     let find = |id: &str| earlier.iter().find(|finding| finding.id == id);
-    for (at, word) in words.words.iter().enumerate() {
+    let fault_of = |word: &EarlierVerdict, all: &[EarlierVerdict]| {
         let id = &word.id;
-        if words.words[..at].iter().any(|before| before.id == *id) {
-            faults.push(format!("{id} is in `earlier` twice"));
+        if all.iter().filter(|other| other.id == *id).count() > 1 {
+            return Some(format!("{id} is in `earlier` twice"));
         }
         match find(id) {
-            None => faults.push(format!("there is no earlier finding {id}")),
-            Some(finding) if word.status.needs_argument() && argument(finding).is_none() => {
-                let status = word.status.as_str();
-                faults.push(format!(
-                    "{id} cannot be {status}: no member argues against it in its thread. Say `fixed` or `not_fixed`"
-                ));
-            }
-            Some(_) => {}
+            None => Some(format!("there is no earlier finding {id}")),
+            Some(finding) if word.status.needs_argument() && argument(finding).is_none() => Some(format!(
+                "{id} cannot be {}: no member argues against it in its thread. Say `fixed` or `not_fixed`",
+                word.status.as_str()
+            )),
+            Some(_) => None,
         }
-    }
+    };
+    let wrong: Vec<Option<String>> = words.words.iter().map(|word| fault_of(word, &words.words)).collect();
+    let mut is_usable = wrong.iter().map(Option::is_none);
+    words.words.retain(|_| is_usable.next().unwrap_or(false));
+    faults.extend(wrong.iter().flatten().cloned());
     for word in &mut words.words {
         word.answer = word.answer.take().and_then(|answer| short(&answer, MAX_ANSWER));
     }
@@ -179,7 +184,7 @@ pub fn take_earlier_verdicts(
         }
         words.repeats.push((id, target));
     }
-    if faults.is_empty() { Ok(words) } else { Err(faults) }
+    (words, faults)
 }
 
 /// The text without white space around it, cut; none if nothing is left.
@@ -229,7 +234,9 @@ mod tests {
     }
 
     fn taken(mut arguments: Value) -> (Result<EarlierVerdicts, Vec<String>>, Value) {
-        (take_earlier_verdicts(&mut arguments, &earlier()), arguments)
+        let (words, faults) = take_earlier_verdicts(&mut arguments, &earlier());
+        let words = if faults.is_empty() { Ok(words) } else { Err(faults) };
+        (words, arguments)
     }
 
     #[test]
@@ -295,12 +302,26 @@ mod tests {
                 json!([{"id": "E1", "status": "fixed"}, {"id": "E1", "status": "not_fixed"}]),
                 "E1 is in `earlier` twice",
             ),
-            (json!([{"id": "E1", "status": "gone"}]), "`earlier` could not be read"),
+            (
+                json!([{"id": "E1", "status": "gone"}]),
+                "an entry of `earlier` could not be read",
+            ),
             (json!("E1"), "`earlier` could not be read"),
         ] {
             let faults = taken(json!({"earlier": arguments})).0.expect_err("a fault");
             assert!(faults[0].starts_with(fault), "{faults:?}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_used_leaves_the_other_words_in_force() {
+        let mut arguments = json!({"earlier": [
+            {"id": "E9", "status": "fixed"},
+            {"id": "E1", "status": "fixed"},
+            {"id": "E2", "status": "gone"}]});
+        let (words, faults) = take_earlier_verdicts(&mut arguments, &earlier());
+        assert_eq!((words.words.len(), faults.len()), (1, 2), "{faults:?}");
+        assert!(words.on("E1").is_some());
     }
 
     #[test]

@@ -85,7 +85,15 @@ fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier:
 
 /// Returns whether both are of one kind, in one file.
 pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    finding.record.category == entry.finding.category && finding.record.file == entry.finding.file
+    is_one_kind(&finding.record.category, &entry.finding.category) && finding.record.file == entry.finding.file
+}
+
+/// Returns whether two categories name one kind of problem: they are equal, or one says it in more words (`sql-injection` and
+/// `injection`). Words that steer the review are a kind of their own.
+fn is_one_kind(one: &str, other: &str) -> bool {
+    let holds = |wide: &str, narrow: &str| narrow.split('-').all(|word| wide.split('-').any(|other| other == word));
+    let steers = [one, other].contains(&Finding::PROMPT_INJECTION);
+    one == other || (!steers && (holds(one, other) || holds(other, one)))
 }
 
 /// Returns whether both are of one kind, and stand on the same code of one file, wherever in it.

@@ -77,6 +77,27 @@ fn two_problems_of_a_kind_on_one_line_stay_two_and_a_new_wording_makes_none() {
 }
 
 #[test]
+fn the_same_code_under_a_wider_or_narrower_category_is_the_same_finding() {
+    let earlier = [known("E1", 5, SQL)];
+    for (category, is_same) in [
+        ("injection", true),
+        ("raw-sql-injection", true),
+        ("naming", false),
+        (Finding::PROMPT_INJECTION, false),
+    ] {
+        for (line, is_there) in [(5, true), (9, false)] {
+            let mut entry = at("F1", line, OTHER);
+            entry.finding.category = category.to_owned();
+            entry.finding.fingerprint = conclave_shared::finding::fingerprint("src/a.py", category, "c");
+            let mut judged = [entry];
+            identify(&mut judged, &earlier);
+            let same = judged[0].finding.fingerprint == earlier[0].record.fingerprint;
+            assert_eq!(same, is_same && is_there, "{category} {line}");
+        }
+    }
+}
+
+#[test]
 fn code_that_is_gone_from_its_place_is_met_where_its_words_are() {
     let mut gone = known("E1", 5, SQL);
     gone.anchor = AnchorState::Changed;

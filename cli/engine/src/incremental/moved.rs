@@ -1,4 +1,4 @@
-//! Serious earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
+//! Earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
 //! that one noise to a reviewer, or in other lines of its own.
 
 use super::{Lines, authority::is_settled_by_person};
@@ -7,7 +7,7 @@ use crate::{
     review::{AnchorState, CONTEXT_FILE, ExistingFinding},
 };
 
-/// Among so many files code is looked for. With more, what was not found counts as standing.
+/// Among so many files code is looked for. With more, what is serious and was not found counts as standing.
 const MAX_FILES: usize = 1000;
 
 /// So many lines of its code are shown with a finding.
@@ -33,11 +33,12 @@ struct Found {
 }
 
 impl<'d> MovedCode<'d> {
-    /// A search for the code of those of the findings that are serious and whose code is gone.
+    /// A search for the code of those of the findings whose code is gone.
     pub fn new(existing: &[ExistingFinding], diff: &'d FilteredDiff) -> Self {
-        let is_sought =
-            |finding: &ExistingFinding| finding.anchor == AnchorState::Changed && finding.record.is_serious();
-        let sought = existing.iter().enumerate().filter(|(_, finding)| is_sought(finding));
+        let sought = existing
+            .iter()
+            .enumerate()
+            .filter(|(_, finding)| finding.anchor == AnchorState::Changed);
         Self {
             diff,
             sought: sought.map(|(at, _)| (at, None)).collect(),
@@ -86,7 +87,7 @@ impl<'d> MovedCode<'d> {
         let is_new =
             |file: &&FileDiff| matches!(file.kind, ChangeKind::Added | ChangeKind::Renamed | ChangeKind::Copied);
         let renamed = self.diff.files.iter().filter(is_new).map(|file| &file.path);
-        // Of what is left out nobody knows whether its name is new.
+        // Whether the name of what is left out is new is unknown.
         let left_out = self.diff.filtered.iter().map(|file| &file.path);
         let candidates: Vec<(&String, Lines)> = renamed.chain(left_out).map(|path| (path, Lines::new(path))).collect();
         for (at, best) in &mut self.sought {
@@ -151,7 +152,7 @@ impl<'d> MovedCode<'d> {
                     finding.code = found.code;
                 }
                 // It may be where the search did not come.
-                None if self.is_partial => finding.anchor = AnchorState::ChangedBeside,
+                None if self.is_partial && finding.record.is_serious() => finding.anchor = AnchorState::ChangedBeside,
                 None => {}
             }
         }
@@ -197,6 +198,9 @@ fn find(finding: &ExistingFinding, path: &str, file: Option<&FileDiff>, lines: &
         (!is_elsewhere || state == AnchorState::Unchanged || tells()).then_some((line, state))
     };
     let in_parts = || {
+        if !record.is_serious() {
+            return None;
+        }
         // The same words beside another finding steer as before.
         let may_hold = |line: u32| !is_older(line) && (anchor.is_of_words() || !taken.contains(&line));
         let line = anchor.find_parts(lines, record.line, &may_hold)?;
@@ -272,7 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn serious_code_is_followed_into_every_file_of_the_change() {
+    fn code_is_followed_into_every_file_of_the_change() {
+        for severity in [Severity::Warning, Severity::Suggestion] {
+            let mut milder = gone();
+            milder.record.severity = severity;
+            let found = moved(milder, &[(FILE, "", true), ("src/new.py", CODE, true)]);
+            assert_eq!(found, ("src/new.py".to_owned(), 2, AnchorState::Unchanged));
+        }
         for path in ["src/new.py", "vendor/db.py"] {
             let found = moved(gone(), &[(FILE, "", true), (path, CODE, true)]);
             assert_eq!(found, (path.to_owned(), 2, AnchorState::Unchanged));
@@ -291,12 +301,6 @@ mod tests {
             "not part of the change"
         );
         assert_eq!(moved(gone(), &[("src/deleted.py", CODE, true)]), stays);
-        let warning = existing("E1", "e");
-        let (file, line) = (warning.record.file.clone(), warning.record.line);
-        assert_eq!(
-            moved(warning, &[("src/new.py", CODE, true)]),
-            (file, line, AnchorState::Changed)
-        );
     }
 
     #[test]
@@ -352,6 +356,37 @@ mod tests {
         );
         let fixed = CODE.replace("\" + name", "?\", [name]");
         assert_eq!(moved(gone(), &[(FILE, &fixed, true)]).2, AnchorState::Changed);
+    }
+
+    #[test]
+    fn another_writing_does_not_hide_it() {
+        let escaped = |text: &str| text.replace('\n', "\\n").replace('"', "\\\"");
+        for (path, text) in [
+            (FILE, CODE.replace('"', "'")),
+            (FILE, CODE.replace("execute(", "execute(/* safe */ ")),
+            ("src/new.py", CODE.replace('"', "&quot;")),
+            ("src/new.py", format!("{{\"code\": \"{}\"}}\n", escaped(CODE))),
+        ] {
+            let found = moved(gone(), &[(FILE, "", true), (path, &text, true)]);
+            assert_eq!(
+                (found.0, found.2),
+                (path.to_owned(), AnchorState::ChangedBeside),
+                "{text}"
+            );
+        }
+        for fixed in [
+            CODE.replace("\" + name", "?\", [name]").replace('"', "'"),
+            CODE.replace(
+                "return conn.execute(\"SELECT \" + name)",
+                "return /* conn.execute(\"SELECT \" + name) */ None",
+            ),
+        ] {
+            assert_eq!(
+                moved(gone(), &[(FILE, &fixed, true)]).2,
+                AnchorState::Changed,
+                "{fixed}"
+            );
+        }
     }
 
     #[test]
@@ -492,5 +527,9 @@ mod tests {
     fn where_not_all_was_searched_nothing_is_gone() {
         let found = moved(gone(), &[("vendor/db.py", "x\n", false)]);
         assert_eq!(found, (FILE.to_owned(), 2, AnchorState::ChangedBeside));
+        let mut warning = gone();
+        warning.record.severity = Severity::Warning;
+        let found = moved(warning, &[("vendor/db.py", "x\n", false)]);
+        assert_eq!(found, (FILE.to_owned(), 2, AnchorState::Changed));
     }
 }

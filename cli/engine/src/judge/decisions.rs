@@ -1,12 +1,10 @@
 //! What the coordinator submits, and what it does to the findings.
 
-use std::collections::HashMap;
-
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::review::Weight;
+use crate::review::{Weight, weighs};
 
 /// What to do with a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -61,17 +59,17 @@ impl Decision {
     }
 }
 
-/// What the coordinator submits.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// The usable part of a submission.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
     /// Two to four sentences for the author.
     pub summary: String,
     /// Its decisions. A finding without one is kept.
-    #[serde(default)]
     pub decisions: Vec<Decision>,
     /// What it would conclude; shown beside the rubric's verdict, never instead of it.
-    #[serde(default)]
     pub proposed_verdict: Option<String>,
+    /// The unusable parts, in words for the model.
+    pub faults: Vec<String>,
 }
 
 /// The codes that may explain a dropped or merged finding.
@@ -108,65 +106,111 @@ pub(crate) fn some_of(faults: &[String]) -> String {
 }
 
 impl Submission {
-    /// Reads and checks the tool's arguments against the findings that exist.
-    pub fn parse(arguments: Value, findings: &[Finding]) -> Result<Self, SubmissionFault> {
-        let mut submission: Self = serde_json::from_value(arguments)
-            .map_err(|error| SubmissionFault(format!("submit_review could not be read: {error}")))?;
-        if let Some((end, _)) = submission.summary.char_indices().nth(MAX_SUMMARY) {
-            submission.summary.truncate(end);
-            submission.summary.push_str(" […]");
+    /// Reads and checks the tool's arguments against the findings that exist. A decision that cannot be used is none; the others
+    /// count.
+    pub fn parse(mut arguments: Value, findings: &[Finding]) -> Result<Self, SubmissionFault> {
+        let unreadable = |why: &str| SubmissionFault(format!("submit_review could not be read: {why}"));
+        let fields = arguments
+            .as_object_mut()
+            .ok_or_else(|| unreadable("its arguments are not a JSON object"))?;
+        let given = match fields.remove("decisions") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(given)) => given,
+            Some(_) => return Err(unreadable("`decisions` is not a list of objects")),
+        };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let mut summary = text("summary").unwrap_or_default();
+        if let Some((end, _)) = summary.char_indices().nth(MAX_SUMMARY) {
+            summary.truncate(end);
+            summary.push_str(" […]");
         }
         let mut faults = Vec::new();
-        if submission.summary.trim().is_empty() {
+        if summary.trim().is_empty() {
+            summary.clear();
             faults.push("summary is empty".to_owned());
         }
-        let actions: HashMap<&str, Action> = submission
-            .decisions
-            .iter()
-            .map(|decision| (decision.id.as_str(), decision.action))
-            .collect();
-        let exists = |id: &str| findings.iter().any(|finding| finding.id == id);
-        for (at, decision) in submission.decisions.iter().enumerate() {
-            let id = &decision.id;
-            if submission.decisions[..at].iter().any(|before| before.id == *id) {
-                faults.push(format!("{id} has two decisions; give it one"));
+        let says_nothing = given.is_empty() && summary.is_empty();
+        let decided = !given.is_empty();
+        let mut read: Vec<Decision> = Vec::new();
+        for value in given {
+            let id = value["id"].as_str().unwrap_or("a decision without an id").to_owned();
+            match serde_json::from_value(value) {
+                Ok(decision) => read.push(decision),
+                Err(error) => faults.push(format!("{id}: {error}")),
             }
-            if !exists(id) {
-                faults.push(format!("there is no finding {id}"));
+        }
+        let wrong: Vec<Option<String>> = read
+            .iter()
+            .map(|decision| fault_of(decision, &read, findings))
+            .collect();
+        let mut decisions = Vec::new();
+        for (mut decision, fault) in read.into_iter().zip(wrong) {
+            if let Some(fault) = fault {
+                faults.push(fault);
                 continue;
             }
-            if decision.action != Action::Keep {
-                match &decision.reason_code {
-                    Some(code) if REASON_CODES.contains(&code.as_str()) => {}
-                    Some(code) => faults.push(format!(
-                        "{id}: `{code}` is not a reason code ({})",
-                        REASON_CODES.join(", ")
-                    )),
-                    None => faults.push(format!("{id} needs a reason_code")),
-                }
-            }
-            if decision.action == Action::Merge {
-                match &decision.merge_into {
-                    Some(target) if target == id => faults.push(format!("{id} cannot be merged into itself")),
-                    Some(target) if !exists(target) => faults.push(format!("{id}: there is no finding {target}")),
-                    Some(target)
-                        if actions
-                            .get(target.as_str())
-                            .is_some_and(|action| *action != Action::Keep) =>
-                    {
-                        faults.push(format!("{id}: {target} is not kept, merge into one that is"));
-                    }
-                    Some(_) => {}
-                    None => faults.push(format!("{id} needs merge_into")),
-                }
-            }
+            decision.reason_code = decision
+                .reason_code
+                .filter(|code| REASON_CODES.contains(&code.as_str()));
+            decisions.push(decision);
         }
-        if faults.is_empty() {
-            Ok(submission)
-        } else {
-            Err(SubmissionFault(some_of(&faults)))
+        if says_nothing || (decided && decisions.is_empty()) {
+            return Err(SubmissionFault(some_of(&faults)));
+        }
+        Ok(Self {
+            summary,
+            decisions,
+            proposed_verdict: text("proposed_verdict"),
+            faults,
+        })
+    }
+}
+
+/// Why a decision cannot be used, among all of its submission.
+fn fault_of(decision: &Decision, all: &[Decision], findings: &[Finding]) -> Option<String> {
+    let id = &decision.id;
+    let Some(finding) = findings.iter().find(|finding| finding.id == *id) else {
+        return Some(format!("there is no finding {id}"));
+    };
+    if all.iter().filter(|other| other.id == *id).count() > 1 {
+        return Some(format!("{id} has two decisions; give it one"));
+    }
+    if decision.action != Action::Keep && weighs_at_all(decision, finding) {
+        // What weighs is not taken out without a word that the account can name.
+        match &decision.reason_code {
+            Some(code) if REASON_CODES.contains(&code.as_str()) => {}
+            Some(code) => {
+                return Some(format!(
+                    "{id}: `{code}` is not a reason code ({})",
+                    REASON_CODES.join(", ")
+                ));
+            }
+            None => return Some(format!("{id} needs a reason_code")),
         }
     }
+    if decision.action != Action::Merge {
+        return None;
+    }
+    let Some(target) = &decision.merge_into else {
+        return Some(format!("{id} needs merge_into"));
+    };
+    let removes_target = |other: &Decision| other.id == *target && other.action != Action::Keep;
+    if target == id {
+        Some(format!("{id} cannot be merged into itself"))
+    } else if !findings.iter().any(|finding| finding.id == *target) {
+        Some(format!("{id}: there is no finding {target}"))
+    } else if all.iter().any(removes_target) {
+        Some(format!("{id}: {target} is not kept, merge into one that is"))
+    } else {
+        None
+    }
+}
+
+/// Returns whether the finding weighs, as it was reported or as the decision says.
+fn weighs_at_all(decision: &Decision, finding: &Finding) -> bool {
+    let mut weight = decision.weight_of(finding);
+    weight.severity = weight.severity.max(finding.severity);
+    weighs(finding, weight)
 }
 
 /// The JSON Schema of `submit_review`.

@@ -43,29 +43,57 @@ fn decisions_are_applied_and_what_is_not_mentioned_stays() {
 }
 
 #[test]
-fn all_faults_of_a_submission_are_named_at_once() {
-    let error = Submission::parse(
+fn all_faults_of_a_submission_are_named_at_once_and_the_other_decisions_count() {
+    let submission = Submission::parse(
         json!({"summary": " ", "decisions": [
             {"id": "F9", "action": "keep"},
-            {"id": "F1", "action": "drop"},
-            {"id": "F2", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"},
-            {"id": "F3", "action": "drop", "reason_code": "boring"},
+            {"id": "F1", "action": "drop", "reason_code": "boring", "reason": "r"},
+            {"id": "F2", "action": "delete"},
+            {"id": "F3", "action": "drop", "reason_code": "nitpick"},
             {"id": "F3", "action": "keep"}]}),
         &three(),
     )
-    .expect_err("it has faults")
-    .to_string();
+    .expect("one can be used");
+    let used: Vec<(&str, Option<&str>)> = submission
+        .decisions
+        .iter()
+        .map(|decision| (decision.id.as_str(), decision.reason_code.as_deref()))
+        .collect();
+    assert_eq!(used, [("F1", None)], "a code that we do not know is none");
+    let error = submission.faults.join("; ");
     for part in [
         "summary is empty",
         "no finding F9",
-        "F1 needs a reason_code",
-        "F1 is not kept",
-        "`boring` is not",
+        "F2: unknown variant `delete`",
         "F3 has two decisions",
     ] {
         assert!(error.contains(part), "{part} is missing in: {error}");
     }
-    assert!(Submission::parse(json!({"decisions": "all"}), &three()).is_err());
+    // What weighs is dropped with a reason only, and nothing that can be used is no submission.
+    for (decision, fault) in [
+        (json!({"id": "F2", "action": "drop"}), "F2 needs a reason_code"),
+        (
+            json!({"id": "F2", "action": "drop", "reason_code": "boring"}),
+            "`boring` is not",
+        ),
+        (json!({"id": "F1", "action": "merge"}), "F1 needs merge_into"),
+        (
+            json!({"id": "F1", "action": "merge", "merge_into": "F1"}),
+            "into itself",
+        ),
+    ] {
+        let error = Submission::parse(json!({"summary": "s", "decisions": [decision]}), &three());
+        let error = error.expect_err("nothing is left of it").to_string();
+        assert!(error.contains(fault), "{error}");
+    }
+    let both = json!({"summary": "s", "decisions": [
+        {"id": "F1", "action": "drop"},
+        {"id": "F3", "action": "merge", "merge_into": "F1"}]});
+    let faults = Submission::parse(both, &three()).expect("one can be used").faults;
+    assert_eq!(faults, ["F3: F1 is not kept, merge into one that is"]);
+    for nothing in [json!({"decisions": "all"}), json!({}), json!(null)] {
+        assert!(Submission::parse(nothing, &three()).is_err());
+    }
 }
 
 #[test]

@@ -117,6 +117,7 @@ impl Reader<'_> {
                 limits.set(limit.name, seconds);
             }
         }
+        limits.tool_calls = self.number(table, "limits", "tool_calls", 1..=i64::from(u32::MAX));
         limits
     }
 

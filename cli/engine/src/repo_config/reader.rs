@@ -70,6 +70,7 @@ pub(super) const KEYS: [(&str, &[&str]); 14] = [
             "start_seconds",
             "forge_seconds",
             "fetch_seconds",
+            "tool_calls",
         ],
     ),
     ("models", &["effort", "class_effort", "reviewer_effort", "capabilities"]),

@@ -158,6 +158,47 @@ async fn the_same_call_again_and_again_is_a_loop_and_one_that_is_reported_twice_
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not_among_them() {
+    let reading = |calls: u64| {
+        let called = move |number: u64| SessionEvent::Called {
+            id: number.to_string(),
+            call: number,
+        };
+        move |_: &SessionPrompt, number: usize| -> Play {
+            let all = (0..if number == 1 { calls } else { 0 }).map(|number| (0, Act::Event(called(number))));
+            all.chain(says(1, "here")).collect()
+        }
+    };
+    // By default 200 calls; more where more than 50 patches have to be read.
+    for (calls, patches, repairs) in [(199, 0, 0), (200, 0, 1), (200, 50, 1), (499, 200, 0), (500, 200, 1)] {
+        let stage = Stage::new(reading(calls));
+        let task = SessionTask { patches, ..task() };
+        let result = run(&stage, &task).await;
+        assert_eq!(result.outcome, ReviewerOutcome::Ok, "{calls}");
+        assert_eq!(result.repairs.len(), repairs, "{calls} calls for {patches} patches");
+    }
+    // One patch in each answer is no loop.
+    let step = || (0, Act::Event(SessionEvent::StepFinished("tool-calls".into())));
+    let stage = Stage::new(move |_, _| (0..150).map(|_| step()).chain(says(1, "here")).collect());
+    let result = run(&stage, &SessionTask { patches: 150, ..task() }).await;
+    assert_eq!((result.outcome, result.repairs.len()), (ReviewerOutcome::Ok, 0));
+
+    let endless = |_: &SessionPrompt, _: usize| -> Play {
+        let called = |number: u64| SessionEvent::Called {
+            id: number.to_string(),
+            call: number,
+        };
+        (0..700).map(|number| (0, Act::Event(called(number)))).collect()
+    };
+    let result = run(&Stage::new(endless), &task()).await;
+    let reason = result.reason.expect("a reason");
+    assert!(
+        reason.contains("`tool_calls` is 200") && reason.contains("--limits tool_calls=400"),
+        "{reason}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_first_sign_of_life_for_a_minute_is_a_failed_start() {
     let stage = Stage::new(|_, number| if number == 1 { Vec::new() } else { says(1, "here") });
     let result = run(&stage, &task()).await;

@@ -9,7 +9,10 @@ use conclave_shared::{
     telemetry::ReviewerOutcome,
 };
 
-use super::{CoordinatorMailbox, SessionContext, SessionTask, open_session::Session};
+use super::{
+    CoordinatorMailbox, SessionContext, SessionTask,
+    open_session::{Answered, Session},
+};
 use crate::review::{RepairKind, ReviewerReport};
 
 /// Who judges.
@@ -50,6 +53,7 @@ pub async fn coordinate(
     let task = SessionTask {
         name: ReviewerName::COORDINATOR.to_owned(),
         parts: vec![format!("{message}\n\n{findings}")],
+        patches: 0,
         smaller: None,
         route,
         attempt: seconds(context.limits.coordinator_seconds),
@@ -66,9 +70,15 @@ pub async fn coordinate(
         }
     };
     let mut end = session.ask(&task, task.parts.clone()).await;
-    let is_silent = end.is_ok() && !mailbox.has_submission() && !mailbox.gave_up();
-    if is_silent && context.stop.cause().is_none() && session.repairs_now(RepairKind::Unsubmitted) {
-        end = session.ask(&task, vec![REMINDER.to_owned()]).await;
+    if let Some(reminder) = reminder(mailbox, &end).await
+        && context.stop.cause().is_none()
+        && session.repairs_now(RepairKind::Unsubmitted)
+    {
+        end = session.ask(&task, vec![reminder]).await;
+        if let Some(said) = &end.said {
+            // The usable part counts. There is no further turn for the rest.
+            let _ = mailbox.take_text(&said.text).await;
+        }
     }
     session.close(end).into_report(&mut report);
     report.repairs.extend(mailbox.repairs());
@@ -88,6 +98,19 @@ pub async fn coordinate(
     }
     let reason = report.reason.clone().unwrap_or_else(|| "no reason given".to_owned());
     (report, JudgedBy::Rules(reason))
+}
+
+/// The message to a coordinator that ended its turn without a submission; `None` where there is one, or none is waited for.
+async fn reminder(mailbox: &CoordinatorMailbox, end: &Answered) -> Option<String> {
+    if !end.is_ok() || mailbox.has_submission() || mailbox.gave_up() {
+        return None;
+    }
+    let said = end.said.as_ref().map(|said| said.text.as_str()).unwrap_or_default();
+    match mailbox.take_text(said).await {
+        Some(Ok(())) => None,
+        Some(Err(fault)) => Some(format!("{fault}. Call `submit_review` for that.")),
+        None => Some(REMINDER.to_owned()),
+    }
 }
 
 /// The message to a coordinator that ended its turn without a submission.

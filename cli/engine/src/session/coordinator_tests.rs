@@ -104,6 +104,30 @@ async fn one_that_did_not_submit_is_reminded_once_and_then_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_submission_that_is_written_down_counts() {
+    let review = json!({"summary": "Fine.", "decisions": [{"id": "F1", "action": "keep"}]});
+    let incomplete = json!({"summary": "Fine.", "decisions": []});
+    for (first, asked) in [(&review, 1), (&incomplete, 2)] {
+        let mailbox = mailbox();
+        let (first, review) = (format!("```json\n{first}\n```"), review.to_string());
+        let (report, judged_by, stage) = run(&mailbox, move |prompt, number| {
+            if number == 1 {
+                return says(5, &first);
+            }
+            assert!(prompt.parts[0].contains("no decision on F1"), "{:?}", prompt.parts);
+            says(5, &review)
+        })
+        .await;
+        assert_eq!(
+            (report.outcome, judged_by),
+            (ReviewerOutcome::Ok, JudgedBy::Coordinator)
+        );
+        assert_eq!(stage.models().len(), asked);
+        assert_eq!(mailbox.take_judgement().expect("there").summary, "Fine.");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the_last() {
     let mailbox = mailbox();
     let own = Arc::clone(&mailbox);

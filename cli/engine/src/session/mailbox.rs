@@ -20,6 +20,7 @@ use super::{
     Refuter,
     panel_answer::answer,
     submissions::{completed, objections, undecided, worst_said},
+    submitted_form::{in_own_form, in_text},
 };
 use crate::{
     incremental::{EarlierVerdicts, take_earlier_verdicts},
@@ -35,6 +36,9 @@ const MAX_ANSWERS: usize = 10;
 const MAX_SUBMISSION: usize = 512 << 10;
 /// So many submissions may be refused or given back. A judge that goes on like this pays for every one and gets nowhere.
 const MAX_REFUSED: usize = 8;
+
+/// The summary of a judge that gave none.
+const NO_SUMMARY: &str = "The judge gave no summary.";
 
 #[derive(Debug, Clone)]
 struct Ready {
@@ -210,6 +214,21 @@ impl CoordinatorTools for CoordinatorMailbox {
 }
 
 impl CoordinatorMailbox {
+    /// Takes a submission that was written as text. `None` if the text is none.
+    pub(super) async fn take_text(&self, text: &str) -> Option<Result<(), ToolError>> {
+        let outcome = self.take(in_text(text)?).await;
+        if outcome.is_ok() {
+            self.submitted.send_replace(true);
+        }
+        Some(outcome)
+    }
+
+    /// The summary of the submission before, if there is one.
+    fn summary_before(&self) -> Option<String> {
+        let before = self.submission.lock().ok()?;
+        before.as_ref().map(|before| before.judgement.summary.clone())
+    }
+
     /// Takes a submission, as far as it goes. An error says what is wrong with it.
     async fn take(&self, arguments: Value) -> Result<(), ToolError> {
         let findings = match self.ready.borrow().as_ref() {
@@ -227,11 +246,20 @@ impl CoordinatorMailbox {
             )));
         }
         let before = self.partial.lock().ok().and_then(|partial| partial.clone());
-        let mut arguments = completed(arguments, before.as_ref());
+        let new = findings.iter().map(|finding| finding.id.as_str());
+        let ids: Vec<&str> = new
+            .chain(self.earlier.iter().map(|finding| finding.id.as_str()))
+            .collect();
+        let mut arguments = completed(in_own_form(arguments, &ids), before.as_ref());
         let said = arguments.clone();
-        let mut verdicts =
-            take_earlier_verdicts(&mut arguments, &self.earlier).map_err(|faults| ToolError(some_of(&faults)))?;
-        let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
+        let (mut verdicts, mut unusable) = take_earlier_verdicts(&mut arguments, &self.earlier);
+        let mut submission = Submission::parse(arguments, &findings).map_err(|fault| {
+            unusable.push(fault.to_string());
+            ToolError(some_of(&unusable))
+        })?;
+        unusable.append(&mut submission.faults);
+        let is_decided = |id: &str| submission.decisions.iter().any(|decision| decision.id == id);
+        verdicts.repeats.retain(|(id, _)| is_decided(id));
         let grounds = self.grounds(&submission, &verdicts, &findings).await;
         if let Some(refuter) = self.refuter.get() {
             refuter.check_earlier_verdicts(&mut verdicts, &self.earlier).await;
@@ -241,6 +269,9 @@ impl CoordinatorMailbox {
         let judged = apply(findings, &submission, &grounds);
         let mut objections = objections(&judged);
         objections.extend(verdicts.objections(&self.earlier));
+        if submission.summary.is_empty() {
+            submission.summary = self.summary_before().unwrap_or_else(|| NO_SUMMARY.to_owned());
+        }
         let judgement = Judgement {
             findings: judged,
             verdicts,
@@ -254,13 +285,21 @@ impl CoordinatorMailbox {
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
         let mut faults = Vec::new();
-        if !missing.is_empty() && self.gives_back(RepairKind::Decisions) {
+        if !(missing.is_empty() && unusable.is_empty()) && self.gives_back(RepairKind::Decisions) {
             if let Ok(mut partial) = self.partial.lock() {
                 *partial = Some(said);
             }
-            faults.push(format!(
-                "There is no decision on {missing}: submit again, with those decisions. What you have decided on the others counts"
-            ));
+            if !unusable.is_empty() {
+                let unusable = some_of(&unusable);
+                faults.push(format!(
+                    "{unusable}: submit again, with that put right. The rest counts"
+                ));
+            }
+            if !missing.is_empty() {
+                faults.push(format!(
+                    "There is no decision on {missing}: submit again, with those decisions. What you have decided on the others counts"
+                ));
+            }
         }
         if !objections.is_empty() && self.gives_back(RepairKind::Refutations) {
             faults.push(format!(

@@ -76,7 +76,7 @@ async fn a_submission_beyond_all_measure_is_refused_and_a_long_summary_is_cut() 
     );
     let repeated = submit("s".to_owned(), 2_000).await.expect_err("repeated").to_string();
     assert!(
-        repeated.len() < 2_000 && repeated.ends_with("; and 1979 more"),
+        repeated.len() < 2_000 && repeated.ends_with("; and 1980 more"),
         "{repeated}"
     );
     mailbox.close();
@@ -199,12 +199,47 @@ async fn what_it_says_of_earlier_findings_is_held_against_them() {
                "decisions": [{"id": "F1", "action": "merge", "merge_into": "E1", "reason_code": "duplicate"}]})
     };
     let refused = mailbox.submit_review(submit("E2")).await.expect_err("no such finding");
-    assert_eq!(refused.to_string(), "there is no earlier finding E2");
+    assert!(
+        refused.to_string().starts_with("there is no earlier finding E2: "),
+        "{refused}"
+    );
     mailbox.close();
     mailbox.submit_review(submit("E1")).await.expect("valid");
     let words = mailbox.take_judgement().expect("there").verdicts;
     assert!(words.on("E1").is_some());
     assert_eq!(words.repeats, [("F1".to_owned(), "E1".to_owned())]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_given_back_once_and_the_rest_counts() {
+    let mailbox = CoordinatorMailbox::default();
+    mailbox.hand_over(
+        &[],
+        ["F1", "F2"]
+            .map(|id| finding(id, Severity::Warning, id, "x", 1))
+            .to_vec(),
+    );
+    let submission = json!({"review": {
+        "decisions": [{"id": "[f1]", "action": "DROP", "reason_code": "", "reason": "A matter of taste."},
+                      {"id": "F7", "action": "keep"}]}});
+    let refused = mailbox
+        .submit_review(submission.clone())
+        .await
+        .expect_err("a fault")
+        .to_string();
+    for part in ["summary is empty", "there is no finding F7", "no decision on F2"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    mailbox.close();
+    mailbox.submit_review(submission).await.expect("once is enough");
+    let judgement = mailbox.take_judgement().expect("there");
+    let stand: Vec<&str> = judgement
+        .findings
+        .iter()
+        .filter(|entry| entry.stands())
+        .map(|entry| entry.finding.id.as_str())
+        .collect();
+    assert_eq!((judgement.summary.as_str(), stand), (NO_SUMMARY, vec!["F2"]));
 }
 
 #[tokio::test]

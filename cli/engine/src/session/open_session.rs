@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     SessionContext, SessionResult, SessionTask,
-    turn::{MAX_LAST_STEPS, MAX_STEPS, Turn, TurnEnd},
+    turn::{Turn, TurnEnd},
 };
 use crate::{
     ports::{ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt},
@@ -35,7 +35,7 @@ const NO_MODEL: &str = "no healthy model";
 /// The prompt after an answer that was cut off at the token limit.
 const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";
 /// The prompt after a turn that went round in circles.
-const ENOUGH: &str = "You have called the same tools again and again. What you have seen is enough: call no tool any more, \
+const ENOUGH: &str = "You have called tools again and again. What you have seen is enough: call no tool any more, \
                       and give your answer now, complete.";
 /// The prompt after an answer that a content filter stopped.
 const FILTERED: &str = "The provider's content filter stopped your answer. This is a review for those who own the code: say what is \
@@ -233,11 +233,7 @@ impl<'a> Session<'a> {
             task,
             session: &self.id,
             first: self.models.len() == 1,
-            max_steps: if self.repairs.contains(&RepairKind::Loop) {
-                MAX_LAST_STEPS
-            } else {
-                MAX_STEPS
-            },
+            is_last: self.repairs.contains(&RepairKind::Loop),
         };
         let end = tokio::select! {
             biased;

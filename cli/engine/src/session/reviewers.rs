@@ -180,6 +180,7 @@ async fn run_member(
     let task = SessionTask {
         name: member.name.to_string(),
         parts: member.parts.clone(),
+        patches: member.patches.len(),
         smaller,
         route,
         attempt: member.attempt,
@@ -204,6 +205,11 @@ async fn run_member(
         ..PanelResult::default()
     };
     report.repairs.extend(answers.repairs);
+    if !has_answer && !report.models.is_empty() {
+        // It was shown them, and came to no answer.
+        result.unused_reads.extend(in_prompt(input));
+        report.reason = with_words(report.reason.take(), told.as_deref());
+    }
     if has_answer {
         report.outcome = ReviewerOutcome::Ok;
         report.reason = None;
@@ -234,6 +240,15 @@ async fn run_member(
     });
     result.reports.push(report);
     result
+}
+
+/// The reason why a reviewer came to no answer, with the words of it that may tell a problem.
+fn with_words(reason: Option<String>, told: Option<&str>) -> Option<String> {
+    let told = told.map(|told| format!("it may have told a problem that is in no finding: {told}"));
+    match (reason, told) {
+        (Some(reason), Some(told)) => Some(format!("{reason}; {told}")),
+        (reason, told) => reason.or(told),
+    }
 }
 
 /// The patches that stood in the reviewer's message: it has seen all of each.

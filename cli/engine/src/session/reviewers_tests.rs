@@ -213,6 +213,29 @@ async fn what_an_unreadable_answer_was_based_on_does_not_count_as_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_reviewer_was_shown_and_told_before_it_failed_is_not_forgotten() {
+    let mut patches = vec![GivenPatch::file("p/large"), GivenPatch::file("p/small")];
+    patches[1].in_prompt = true;
+    let input = PanelInput {
+        patches: Arc::new(patches),
+        ..input()
+    };
+    let stage = Stage::new(|_, _| fails(5, "APIError", Remedy::None));
+    let (context, ..) = context(&stage);
+    let panel = run_at_once(&context, members(&["security"]), &input, 7).await;
+    let seen: Vec<&str> = panel.unused_reads.iter().map(|read| read.path.as_str()).collect();
+    assert_eq!(seen, ["p/small"], "it stood in its message");
+    assert_eq!(panel.reads, []);
+
+    let words = with_words(Some("why".to_owned()), Some("\"an injection\""));
+    assert_eq!(
+        words.as_deref(),
+        Some("why; it may have told a problem that is in no finding: \"an injection\"")
+    );
+    assert_eq!(with_words(Some("why".to_owned()), None).as_deref(), Some("why"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reviewer_whose_task_breaks_is_not_forgotten() {
     let stage = Stage::new(|prompt, _| {
         assert!(prompt.agent != "security", "a fault of the program");

@@ -357,6 +357,7 @@ pub(crate) fn task() -> SessionTask {
     SessionTask {
         name: "security".to_owned(),
         parts: vec!["review".to_owned()],
+        patches: 0,
         smaller: None,
         route: route(),
         attempt: Duration::from_mins(5),

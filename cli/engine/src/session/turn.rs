@@ -21,9 +21,9 @@ const ASK: Duration = Duration::from_secs(5);
 /// Cut streams in a row after which a session is given up: the runtime would go on for ever.
 const MAX_UNKNOWN_STEPS: u32 = 2;
 /// Answers of the model in one turn after which it is stopped. A review takes some dozens.
-pub(super) const MAX_STEPS: u32 = 100;
-/// The same for a turn that asks for an end.
-pub(super) const MAX_LAST_STEPS: u32 = 12;
+const MAX_STEPS: usize = 100;
+/// The same for a turn that asks for an end, and the calls of tools in it.
+const MAX_LAST_STEPS: usize = 12;
 /// Answers of the model in one turn that call a tool with the same arguments, after which it is stopped: nothing new comes of them.
 const MAX_SAME_CALLS: usize = 12;
 
@@ -63,8 +63,8 @@ pub(super) struct Turn<'a> {
     pub(super) session: &'a SessionId,
     /// Whether it is the session's first.
     pub(super) first: bool,
-    /// Answers of the model after which it is stopped.
-    pub(super) max_steps: u32,
+    /// True if it was asked for an end.
+    pub(super) is_last: bool,
 }
 
 /// The calls of a turn, by what they ask for: in which answers of the model they were made.
@@ -76,6 +76,11 @@ struct Calls {
 }
 
 impl Calls {
+    /// The number of all calls.
+    fn count(&self) -> usize {
+        self.known.len()
+    }
+
     /// Counts a call of this answer. Returns whether too many answers made the same one. However often one answer makes it, that is
     /// one fault: the model has not seen a result yet.
     fn is_one_too_many(&mut self, id: String, call: u64, answer: u32) -> bool {
@@ -133,7 +138,7 @@ impl Turn<'_> {
                         if unknown_steps >= MAX_UNKNOWN_STEPS {
                             return failed("the model's stream was cut again and again".to_owned(), Remedy::OtherModel);
                         }
-                        if steps >= self.max_steps {
+                        if usize::try_from(steps).is_ok_and(|steps| steps >= self.max_steps()) {
                             return TurnEnd::Looping(format!("it did not come to an end in {steps} steps"));
                         }
                     }
@@ -142,6 +147,9 @@ impl Turn<'_> {
                         if calls.is_one_too_many(id, call, steps) {
                             let reason = format!("it made the same call in {MAX_SAME_CALLS} answers");
                             return TurnEnd::Looping(reason);
+                        }
+                        if calls.count() >= self.max_calls() {
+                            return TurnEnd::Looping(self.called_too_much());
                         }
                     }
                     Some(SessionEvent::Retrying { attempt }) => {
@@ -177,6 +185,33 @@ impl Turn<'_> {
                 }
             }
         }
+    }
+
+    /// The number of answers of the model after which it is stopped: enough to read each of its patches, and to look around.
+    fn max_steps(&self) -> usize {
+        if self.is_last {
+            return MAX_LAST_STEPS;
+        }
+        MAX_STEPS.max(2 * self.task.patches)
+    }
+
+    /// The number of calls of tools after which it is stopped. A limit for all reviews must not be below what this session has to read.
+    fn max_calls(&self) -> usize {
+        let to_read = 2 * self.task.patches;
+        if self.is_last {
+            return to_read + MAX_LAST_STEPS;
+        }
+        let limit = usize::try_from(self.context.limits().tool_calls).unwrap_or(usize::MAX);
+        limit.max((limit / 2).saturating_add(to_read))
+    }
+
+    /// The cause of a stop for the number of calls, with what allows more of them.
+    fn called_too_much(&self) -> String {
+        let limit = self.context.limits().tool_calls;
+        format!(
+            "it called tools without coming to an end (the limit `tool_calls` is {limit}; `--limits tool_calls={}` allows more)",
+            limit.saturating_mul(2)
+        )
     }
 
     /// The limits in force.

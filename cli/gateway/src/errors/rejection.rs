@@ -24,8 +24,6 @@ pub enum Rejection {
     BudgetSpent,
     /// An operator has switched the provider off.
     SwitchedOff,
-    /// The session has called as many tools as it may.
-    ToolCallsSpent,
     /// Neither the model nor a fallback model answers.
     NoHealthyModel,
     /// The provider refused the credentials.
@@ -54,7 +52,6 @@ impl Rejection {
             Self::RequestLoop => "conclave: request loop",
             Self::BudgetSpent => "conclave: run budget spent",
             Self::SwitchedOff => "conclave: provider switched off",
-            Self::ToolCallsSpent => "conclave: tool calls spent",
             Self::NoHealthyModel => "conclave: no healthy model",
             Self::CredentialsRejected => "conclave: provider rejected credentials",
             Self::PromptTooLong => "conclave: prompt is too long",
@@ -104,7 +101,7 @@ mod tests {
         "unavailable",
     ];
 
-    const ALL: [Rejection; 14] = [
+    const ALL: [Rejection; 13] = [
         Rejection::WrongRunKey,
         Rejection::UnknownRoute,
         Rejection::UnknownSession,
@@ -112,7 +109,6 @@ mod tests {
         Rejection::RequestLoop,
         Rejection::BudgetSpent,
         Rejection::SwitchedOff,
-        Rejection::ToolCallsSpent,
         Rejection::NoHealthyModel,
         Rejection::CredentialsRejected,
         Rejection::PromptTooLong,

@@ -21,6 +21,4 @@ pub(crate) struct Call<'a> {
     pub(crate) headers: HeaderMap,
     /// The body as the runtime wrote it.
     pub(crate) body: Bytes,
-    /// Number of tools that the session has called.
-    pub(crate) tool_calls: usize,
 }

@@ -154,7 +154,6 @@ async fn proceed(
         asked,
         headers,
         body,
-        tool_calls: outline.tool_results,
     };
     call.run().await
 }

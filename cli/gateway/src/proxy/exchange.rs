@@ -26,9 +26,6 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 impl Call<'_> {
     /// Finds a model that answers.
     pub(crate) async fn run(&self) -> Result<Opened, Rejection> {
-        if self.tool_calls >= self.core.limits().tool_calls {
-            return Err(Rejection::ToolCallsSpent);
-        }
         let began = now();
         let session = &self.request.session;
         let chain = session.models();

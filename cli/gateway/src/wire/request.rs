@@ -16,9 +16,6 @@ pub(crate) struct Outline {
     pub(crate) model: String,
     /// A hash of the last message.
     pub(crate) last_message: u64,
-    /// Number of tool results. They count the tools that a session has called: the history that the runtime sends holds
-    /// each result once, whatever was repeated, cut off or healed on the way.
-    pub(crate) tool_results: usize,
 }
 
 /// The body is not a streaming request with a model and messages.
@@ -32,22 +29,6 @@ struct Body<'a> {
     stream: Option<bool>,
     #[serde(borrow, alias = "input")]
     messages: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow, default)]
-    role: Option<Cow<'a, str>>,
-    #[serde(rename = "type", borrow, default)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Part<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Option<Cow<'a, str>>,
 }
 
 impl Outline {
@@ -64,29 +45,12 @@ impl Outline {
         Ok(Self {
             model: body.model.into_owned(),
             last_message: hasher.finish(),
-            tool_results: body.messages.iter().map(|message| tool_results(message)).sum(),
         })
     }
 }
 
-/// The number of tool results in a message: blocks of Anthropic's, whole messages or items of the other formats.
-fn tool_results(message: &RawValue) -> usize {
-    let Ok(message) = serde_json::from_str::<Message<'_>>(message.get()) else {
-        return 0;
-    };
-    let is_result = message.role.as_deref() == Some("tool") || message.kind.as_deref() == Some("function_call_output");
-    let parts = message.content.filter(|content| content.get().starts_with('['));
-    let parts: Vec<Part<'_>> = parts
-        .and_then(|parts| serde_json::from_str(parts.get()).ok())
-        .unwrap_or_default();
-    let blocks = parts.iter().filter(|part| part.kind.as_deref() == Some("tool_result"));
-    usize::from(is_result) + blocks.count()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -115,31 +79,6 @@ mod tests {
             r#"{"model":"m","stream":true,"messages":[{}]"#,
         ] {
             assert_eq!(Outline::of(body.as_bytes()), Err(NotARequest), "{body}");
-        }
-    }
-
-    #[test]
-    fn results_are_counted_in_every_format_and_nowhere_else() {
-        let anthropic = json!({"messages": [
-            {"role": "user", "content": "{\"type\":\"tool_result\"}"},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "1"}, {"type": "tool_use", "id": "2"}]},
-            {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "tool_result"}]},
-                                         {"type": "tool_result", "content": "x"}, {"type": "text", "text": "y"}]}]});
-        let chat = json!({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": null},
-            {"role": "tool", "tool_call_id": "1", "content": "role: tool"}, {"role": "tool", "content": [{"type": "text"}]}]});
-        let responses = json!({"input": [{"role": "user", "content": [{"type": "input_text"}]},
-            {"type": "function_call", "call_id": "1"}, {"type": "function_call_output", "output": "x"}]});
-        for (body, results) in [
-            (anthropic, 2),
-            (chat, 2),
-            (responses, 1),
-            (json!({"input": [{}, [], "no message"]}), 0),
-        ] {
-            let mut body = body;
-            body["model"] = json!("m");
-            body["stream"] = json!(true);
-            let outline = Outline::of(body.to_string().as_bytes()).expect("a request");
-            assert_eq!(outline.tool_results, results, "{body}");
         }
     }
 }

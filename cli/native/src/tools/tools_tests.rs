@@ -41,6 +41,29 @@ impl Tree {
 }
 
 #[test]
+fn a_tool_is_known_by_its_name_in_every_spelling() {
+    for said in [
+        "submit_review",
+        "Submit_Review",
+        "submit-review",
+        "functions.submit_review",
+        "functions.submit_review:0",
+        "mcp__conclave__submit_review",
+        "conclave_submit_review",
+    ] {
+        assert!(is_name(said, "submit_review"), "{said}");
+    }
+    for said in ["Read", "functions.read:3", "mcp__files__read"] {
+        assert!(is_name(said, "read"), "{said}");
+    }
+    for said in ["", "thread_read", "spread", "read_file", "submit_review_now"] {
+        assert!(!is_name(said, "read") && !is_name(said, "submit_review"), "{said}");
+    }
+    let call = ToolCall::new("c".to_owned(), "read".to_owned(), "{\"filePath\": \"a\nb\",}");
+    assert_eq!(call.arguments.expect("an object")["filePath"], json!("a\nb"));
+}
+
+#[test]
 fn read_shows_what_the_other_runtime_shows() {
     let tree = tree();
     tree.write("src/a.py", "import os\r\n\nprint(1)");

@@ -155,7 +155,7 @@ fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) ->
     Ok(identities)
 }
 
-/// Takes serious findings whose code has left its lines to where it stands now. `written` is what people wrote about the change.
+/// Takes findings whose code has left its lines to where it stands now. `written` is what people wrote about the change.
 async fn follow(
     repository: &Repository,
     subject: &mut ReviewSubject,

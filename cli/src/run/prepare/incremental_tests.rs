@@ -266,7 +266,8 @@ impl Scene {
         }
         let judging = needs_models(&diff.files, &earlier, prior.aside_open);
         let mut arguments = if judging { words(&earlier) } else { json!({}) };
-        let mut verdicts = take_earlier_verdicts(&mut arguments, &earlier).unwrap();
+        let (mut verdicts, faults) = take_earlier_verdicts(&mut arguments, &earlier);
+        assert_eq!(faults, Vec::<String>::new());
         let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
         let source = Arc::new(AtHead {
             repository: job.repository,
@@ -803,6 +804,25 @@ async fn a_serious_findings_code_is_followed_into_another_file_of_the_change() {
     let run = scene.run_judged(&[], says(bad, "fixed")).await;
     assert_eq!(run.surviving(), [""; 0]);
     assert!(scene.threads()[0].contains("resolved"), "{:?}", scene.threads());
+}
+
+#[tokio::test]
+async fn a_warning_goes_with_its_code_and_is_not_posted_twice() {
+    let bad = "bad code that still runs";
+    for reported in [true, false] {
+        let scene = Scene::of(&[(A, &text(&[(5, bad)]))]).await;
+        scene.run(&[(A, bad, WARNING)]).await;
+        scene.push(&[
+            (A, &text(&[(5, "pass")])),
+            ("src/copy.py", &format!("# elsewhere\n{bad}\n")),
+        ]);
+        let again = [("src/copy.py", bad, WARNING)];
+        let found: &[Found<'_>] = if reported { &again } else { &[] };
+        let run = scene.run(found).await;
+        assert_eq!(run.surviving(), [format!("warning Bad: {bad}.")], "{reported}");
+        assert_eq!(run.review.findings[0].finding.file, "src/copy.py");
+        assert_eq!(scene.threads().len(), 1, "{:?}", scene.threads());
+    }
 }
 
 #[tokio::test]

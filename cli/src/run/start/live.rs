@@ -101,7 +101,6 @@ pub(crate) fn gateway_limits(limits: &config::Limits) -> Limits {
             failure_percent: breaker.failure_percent,
             open,
         },
-        tool_calls: usize::try_from(limits.tool_calls).unwrap_or(usize::MAX),
         // A session comes back to its model when that may be tried again.
         keep_fallback: open,
         ..Limits::default()
@@ -337,11 +336,10 @@ mod tests {
 
     #[test]
     fn the_gateway_waits_as_long_as_the_configuration_says() {
-        let text =
-            r#"{"connect_seconds":11,"headers_seconds":900,"idle_seconds":901,"hold_seconds":902,"tool_calls":9}"#;
+        let text = r#"{"connect_seconds":11,"headers_seconds":900,"idle_seconds":901,"hold_seconds":902}"#;
         let limits = gateway_limits(&serde_json::from_str(text).unwrap());
         let seconds = [limits.connect, limits.first_byte, limits.idle, limits.hold].map(|limit| limit.as_secs());
-        assert_eq!((seconds, limits.tool_calls), ([11, 900, 901, 902], 9));
+        assert_eq!(seconds, [11, 900, 901, 902]);
         let defaults = gateway_limits(&config::Limits::default());
         let built_in = Limits::default();
         assert_eq!(
