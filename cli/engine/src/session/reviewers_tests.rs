@@ -959,3 +959,52 @@ async fn a_problem_in_another_notation_beside_a_tool_call_is_owed_a_finding() {
         assert_eq!((panel.reports[0].outcome, asked), (outcome, 2), "{words} {second}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_known_to_tell_no_problem_is_asked_about_once_and_an_empty_list_answers_it() {
+    let whole = finding("warning", "Everyone becomes admin.", "value = os.environ[key]");
+    let empty = block(&[]);
+    let told = "Everyone becomes admin.";
+    let calm = "Let me read the callers. The handler calls `get`, which returns the rows.";
+    for (words, first, second, turns) in [
+        (told, empty.clone(), empty.clone(), 2),
+        (told, block(std::slice::from_ref(&whole)), empty.clone(), 1),
+        (calm, empty.clone(), empty.clone(), 1),
+        // What it says of its reading once it was asked is no answer.
+        (told, empty.clone(), format!("CALL The caller is odd.\n{empty}"), 2),
+        // Beside findings, of a problem that none of them reports.
+        (
+            "Let me read it.",
+            format!("The refund is negated.\n{}", block(std::slice::from_ref(&whole))),
+            empty.clone(),
+            2,
+        ),
+    ] {
+        let (play, last) = (first.clone(), second.clone());
+        let stage = Stage::new(move |_, number| match (number, last.strip_prefix("CALL ")) {
+            (1, _) => [ends(1, words, "tool-calls"), says(5, &play)].concat(),
+            (_, None) => says(5, &last),
+            (_, Some(rest)) => {
+                let (beside, answer) = rest.split_once('\n').expect("two lines");
+                [ends(1, beside, "tool-calls"), says(5, answer)].concat()
+            }
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        assert_eq!(
+            (panel.reports[0].outcome, prompts.len()),
+            (ReviewerOutcome::Ok, turns),
+            "{words} {first} {second}"
+        );
+        let asked = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
+        for question in asked {
+            assert!(question.contains("which is it?"), "{question}");
+            assert!(question.contains("Everyone becomes admin") || question.contains("The refund is negated"));
+        }
+    }
+}
