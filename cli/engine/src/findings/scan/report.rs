@@ -11,6 +11,7 @@ use super::{
 use crate::findings::{
     claim_words::claim_words,
     severe::{is_severe, words},
+    written::parse_line,
 };
 
 /// The words of a finding, its place and its severity, to compare with a sentence.
@@ -122,7 +123,7 @@ const MAX_LINES: usize = 60;
 
 impl From<&RawFinding> for Report {
     fn from(finding: &RawFinding) -> Self {
-        let number = |name: &str| finding.get(name).and_then(|text| text.parse::<u32>().ok());
+        let number = |name: &str| finding.get(name).and_then(|text| parse_line(text).ok());
         let line = number("line").unwrap_or_default();
         let texts = finding.fields.iter().map(|(_, text)| text.as_str());
         Self::new(
