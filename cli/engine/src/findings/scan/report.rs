@@ -6,7 +6,7 @@ use conclave_shared::{finding::Finding, severity::Severity};
 
 use super::{
     RawFinding,
-    traces::{names_line, names_path},
+    traces::{names_line, names_path, sentences},
 };
 use crate::findings::{
     claim_words::claim_words,
@@ -23,6 +23,8 @@ pub struct Report {
     /// The lines of its place, as words.
     lines: BTreeSet<String>,
     words: BTreeSet<String>,
+    /// Its own sentences: around its tags they stand in an answer, too.
+    sentences: BTreeSet<String>,
 }
 
 impl Report {
@@ -39,6 +41,7 @@ impl Report {
             severity,
             lines: lines.take(MAX_LINES).map(|line| format!("#{line}")).collect(),
             words: claim_words(&text),
+            sentences: sentences(&text).map(|own| own.trim().to_owned()).collect(),
             text,
         }
     }
@@ -47,6 +50,9 @@ impl Report {
     /// particular and of its place, or it names the place of a finding that is as severe as it says. A sentence that does not say how
     /// severe its problem is may tell a critical one; a finding that is milder has to share two thirds of its words.
     pub fn covers(&self, sentence: &str, paths: &[&str]) -> bool {
+        if self.sentences.contains(sentence.trim()) {
+            return true;
+        }
         let words = claim_words(sentence);
         if self.is_elsewhere(sentence, &words, paths) {
             return false;
@@ -199,6 +205,8 @@ mod tests {
             assert!(report(Severity::Warning, &naming).covers(told, &PATHS), "{told}");
         }
         assert!(report(Severity::Suggestion, &naming).covers("The name of the parameter says nothing.", &PATHS));
+        let own = report(Severity::Warning, &["vulnerability", "The input is unsafe."]);
+        assert!(own.covers("vulnerability", &PATHS) && own.covers(" The input is unsafe.", &PATHS));
         for elsewhere in ["db.py:4 is injectable.", "Line 9 is injectable."] {
             assert!(
                 !report(Severity::Critical, &injection).covers(elsewhere, &PATHS),
