@@ -7,7 +7,7 @@ use super::{
     MAX_ANSWER, MAX_QUOTED,
     asserting::{asserts_phrase, before_plan, without_names},
     json,
-    traces::{is_clean, sentences},
+    traces::sentences,
     visible,
 };
 use crate::findings::{
@@ -48,6 +48,17 @@ const WEIGHING: &[&str] = &[
 const OPENINGS: &[&str] = &[
     "ok", "okay", "good", "great", "right", "alright", "sure", "so", "now", "next", "then", "first", "second",
     "finally", "and", "also", "hmm", "thanks", "step",
+];
+/// Clauses in front of a plan.
+const OPENING_CLAUSES: [&str; 8] = [
+    "to be thorough",
+    "to be sure",
+    "to be safe",
+    "to be complete",
+    "for completeness",
+    "before i answer",
+    "before answering",
+    "before i conclude",
 ];
 /// Words with which a clause goes on with the plan in front of it, behind "and", "or" and "then".
 const CONTINUING: &[&str] = &[
@@ -214,7 +225,6 @@ fn is_narration(sentence: &str, paths: &[&str]) -> bool {
     let stated = before_plan(&lower).replace("could not", "");
     sentence.contains(['?', '？'])
         || words(&stated).any(|word| WEIGHING.contains(&word))
-        || is_clean(sentence)
         || not_harmless(sentence, paths).is_none()
         || is_made_of_plans(sentence, paths)
 }
@@ -258,10 +268,10 @@ fn clauses(sentence: &str) -> Vec<&str> {
     clauses
 }
 
-/// Returns whether nothing but words like "ok" stands there.
+/// Returns whether nothing but words like "ok" stands there, or why its writer goes on.
 fn is_opening(clause: &str) -> bool {
     let lower = clause.to_lowercase();
-    words(&lower).all(|word| OPENINGS.contains(&word))
+    OPENING_CLAUSES.contains(&lower.trim()) || words(&lower).all(|word| OPENINGS.contains(&word))
 }
 
 /// Returns whether a clause in lower case goes on with a plan.
@@ -336,6 +346,8 @@ mod tests {
             "Next: everyone is admin.",
             "get fails if the list is empty.",
             "I would block this.",
+            "The change looks good and the query is injectable.",
+            "No finding is minor.",
             "The handler calls `eval`.",
             "The function returns every row.",
             "It returns the password.",
@@ -349,8 +361,8 @@ mod tests {
         let excused = |text: &str| text.starts_with('{') || text.contains(['?', '？']);
         let lines: Vec<&str> = ALARMING.lines().filter(|text| !excused(text)).collect();
         let asked = lines.iter().filter(|text| !may_assert(text, &PATHS).is_empty()).count();
-        // Some of them restrict what was read, deny badly or weigh, which no plan has to be asked about.
-        assert!(asked * 100 >= lines.len() * 80, "{asked} of {}", lines.len());
+        // Some of them name a place, weigh, or are signs alone.
+        assert!(asked * 100 >= lines.len() * 90, "{asked} of {}", lines.len());
     }
 
     #[test]
