@@ -18,49 +18,54 @@ named_enum! {
     }
 }
 
-/// Words of models for severities, ours and those of other scales. A word that may be two of ours is the worse one.
-const CALLED: [(Severity, &[&str]); 3] = [
+/// Words of models for severities, ours and those of other scales, and their forms in the languages that a project may be in. A word
+/// that may be two of ours is the worse one.
+const CALLED: [(Severity, &str); 3] = [
     (
         Severity::Suggestion,
-        &[
-            "suggestion",
-            "suggestions",
-            "nit",
-            "nits",
-            "nitpick",
-            "low",
-            "minor",
-            "info",
-            "informational",
-            "information",
-            "trivial",
-            "style",
-            "stylistic",
-            "cosmetic",
-            "hint",
-            "note",
-            "notice",
-        ],
+        "suggestion suggestions nit nits nitpick low lowest minor info informational information trivial style stylistic cosmetic \
+         hint note notice p3 p4 hinweis vorschlag niedrig gering faible mineur mineure sugerencia bajo baja menor sugestão baixo baixa \
+         suggerimento basso bassa minore suggestie laag sugestia niski niska niskie предложение рекомендация низкий низкая низкое \
+         пропозиція низький низька 提案 低 建议 輕微 轻微 제안 낮음 اقتراح منخفض منخفضة",
     ),
     (
         Severity::Warning,
-        &[
-            "warning",
-            "warnings",
-            "warn",
-            "medium",
-            "moderate",
-            "major",
-            "important",
-        ],
+        "warning warnings warn medium moderate major important p2 warnung mittel avertissement moyen moyenne modéré modérée majeur \
+         majeure advertencia medio media aviso médio média avviso avvertimento waarschuwing gemiddeld middel ostrzeżenie średni \
+         średnia średnie предупреждение средний средняя среднее попередження середній середня 警告 中 中等 경고 중간 보통 تحذير متوسط متوسطة",
     ),
     (
         Severity::Critical,
-        &["critical", "high", "severe", "blocker", "blocking", "fatal", "error"],
+        "critical high highest severe blocker blocking fatal error urgent catastrophic emergency showstopper must p0 p1 kritisch kritische \
+         kritischer hoch schwerwiegend blockierend critique élevé élevée haute grave bloquant bloquante crítico crítica alto alta critico \
+         critica elevato elevata bloccante kritiek hoog ernstig krytyczny krytyczna krytyczne wysoki wysoka wysokie poważny poważna \
+         критический критическая критическое критичный критично высокий высокая высокое серьёзный серьезный критичний критична високий \
+         висока серйозний 致命的 致命 重大 緊急 严重 嚴重 紧急 高 심각 치명적 긴급 높음 حرج حرجة خطير خطيرة عالية عالي",
     ),
 ];
-/// Words beside a severity that say what it is.
-const NOUNS: [&str; 3] = ["severity", "level", "priority"];
+/// Words beside a severity that say what it is, or between the ends of a range.
+const NOUNS: [&str; 20] = [
+    "severity",
+    "level",
+    "priority",
+    "fix",
+    "very",
+    "to",
+    "or",
+    "until",
+    "bis",
+    "oder",
+    "schweregrad",
+    "gravité",
+    "gravedad",
+    "severidad",
+    "gravidade",
+    "gravità",
+    "priorität",
+    "严重性",
+    "重要度",
+    "심각도",
+];
 /// A range has two ends; with more words it is the list of all severities, or a sentence.
 const MAX_WORDS: usize = 2;
 
@@ -74,7 +79,7 @@ impl Severity {
         let called = |word: &&str| {
             CALLED
                 .iter()
-                .find(|(_, names)| names.contains(word))
+                .find(|(_, names)| names.split_whitespace().any(|name| name == *word))
                 .map(|(severity, _)| *severity)
         };
         let severities: Option<Vec<Self>> = words.iter().map(called).collect();
@@ -89,7 +94,7 @@ mod tests {
     #[test]
     fn a_severity_is_known_in_the_words_of_other_scales_and_the_worse_one_counts() {
         for (severity, names) in CALLED {
-            for name in names {
+            for name in names.split_whitespace() {
                 assert_eq!(Severity::parse_lenient(name), Some(severity), "{name}");
             }
         }
@@ -105,6 +110,17 @@ mod tests {
             ("Severity: high", Severity::Critical),
             ("medium/high", Severity::Critical),
             ("low-medium", Severity::Warning),
+            ("medium to high", Severity::Critical),
+            ("suggestion -> critical", Severity::Critical),
+            ("Critical (P0)", Severity::Critical),
+            ("P1", Severity::Critical),
+            ("must fix", Severity::Critical),
+            ("very high", Severity::Critical),
+            ("URGENT", Severity::Critical),
+            ("Schweregrad: Kritisch", Severity::Critical),
+            ("Élevée", Severity::Critical),
+            ("严重性：高", Severity::Critical),
+            ("mittel", Severity::Warning),
         ] {
             assert_eq!(Severity::parse_lenient(written), Some(severity), "{written}");
         }
@@ -112,6 +128,9 @@ mod tests {
             "",
             "severity",
             "horrible",
+            "to",
+            "not urgent",
+            "must not",
             "not critical",
             "non-critical",
             "no warning",

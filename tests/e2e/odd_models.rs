@@ -245,6 +245,7 @@ async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not()
             json!(["unreadable"]),
         ),
         ("Let me look at src/users.py line 5.", NOTHING, "approved", Value::Null),
+        ("Everyone becomes admin.", NOTHING, "approved", json!(["unreadable"])),
         (
             "This is a SQL injection: the query is concatenated.",
             NOTHING,
@@ -268,7 +269,7 @@ async fn a_problem_told_beside_a_tool_call_is_asked_about_and_narration_is_not()
         let asked = provider
             .requests()
             .iter()
-            .any(|request| request.text().contains("in your thinking, describes a problem"));
+            .any(|request| request.text().contains("in your thinking may tell a problem"));
         assert_eq!(asked, repairs != Value::Null, "{words}");
     }
 }

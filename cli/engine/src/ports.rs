@@ -16,7 +16,7 @@ pub use forge::{
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
     AgentRuntime, EarlierMessage, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId,
-    SessionPrompt, StrayCall, WORKSPACE_TOOLS, text_of_blocks,
+    SessionPrompt, StrayCall, WORKSPACE_TOOLS, text_of_blocks, text_or_reasoning,
 };
 pub use source::SourceTree;
 pub use stop::{StopSignal, stop_channel};

@@ -2,7 +2,7 @@
 
 use conclave_engine::{
     json::read_leniently,
-    ports::{FileRead, SessionFault, text_of_blocks},
+    ports::{FileRead, SessionFault, text_of_blocks, text_or_reasoning},
 };
 use conclave_gateway::Wire;
 use serde_json::{Map, Value};
@@ -32,13 +32,21 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Its text, without calls and thoughts.
+    /// Its text, without calls and thoughts; of an answer that is thoughts alone, these.
     pub(crate) fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text(text) => Some(text.as_str()),
             Block::Thought(_) | Block::Call(_) => None,
         });
-        text_of_blocks(texts)
+        let text = text_of_blocks(texts);
+        if self.finish != Finish::Stop {
+            return text;
+        }
+        let thoughts = self.blocks.iter().filter_map(|block| match block {
+            Block::Thought(thought) => thought.text(),
+            Block::Text(_) | Block::Call(_) => None,
+        });
+        text_or_reasoning(text, thoughts)
     }
 
     /// The tools that it calls.
@@ -70,6 +78,13 @@ pub(crate) struct Thought {
     pub(crate) provider: String,
     /// The block.
     pub(crate) raw: Value,
+}
+
+impl Thought {
+    /// Its text, where the provider shows all of it.
+    fn text(&self) -> Option<&str> {
+        self.raw.as_str().or_else(|| self.raw["thinking"].as_str())
+    }
 }
 
 /// A call of a tool.

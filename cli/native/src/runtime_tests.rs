@@ -280,6 +280,25 @@ async fn a_session_reads_and_answers_in_every_format() {
 }
 
 #[tokio::test]
+async fn an_answer_that_a_server_takes_for_reasoning_is_not_lost() {
+    let told = "<findings><finding><severity>critical</severity></finding></findings>";
+    for name in [ANTHROPIC, CHAT] {
+        let rig = rig().await;
+        rig.provider.set("security", 1, Answer::text("").with_thinking(told));
+        let mut open = rig.open(&[name]).await;
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert_eq!(answer.text, format!("<think>{told}</think>"), "{name}");
+        rig.provider
+            .set("security", 2, Answer::text("<findings></findings>").with_thinking(told));
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert_eq!(
+            answer.text, "<findings></findings>",
+            "{name}: beside an answer it is thinking"
+        );
+    }
+}
+
+#[tokio::test]
 async fn sessions_share_every_byte_before_the_role_and_each_turn_reads_what_the_last_one_wrote() {
     let rig = rig().await;
     for turn in 1..=3 {

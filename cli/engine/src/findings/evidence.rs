@@ -62,7 +62,7 @@ impl From<&Hallucinated> for Report {
     fn from(lost: &Hallucinated) -> Self {
         let line = lost.line.unwrap_or_default();
         let texts = [lost.severity.as_str(), &lost.category, &lost.claim];
-        Self::new(&lost.file, line..=line, texts)
+        Self::new(&lost.file, line..=line, Severity::parse_lenient(&lost.severity), texts)
     }
 }
 
@@ -241,7 +241,7 @@ fn check_one(
         |path| files.contains_key(path),
         files.keys().copied(),
     );
-    let line = parse_line(required("line")?).map_err(Refusal::Unreadable)?;
+    let line = line_of(raw, &path, files, source).map_err(Refusal::Unreadable)?;
     required("claim")?;
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
@@ -349,6 +349,26 @@ fn doubts_of(finding: &Finding, raw: &RawFinding, content: &str, is_unchanged: b
 fn in_words(removed: &str) -> String {
     let first = removed.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     format!("removed: `{}`", shorten(&first.trim().replace('`', "'")))
+}
+
+/// The line that a finding reports; of one without it, that of its quote, if that stands in one place only.
+fn line_of(
+    raw: &RawFinding,
+    path: &str,
+    files: &HashMap<&str, &FileDiff>,
+    source: &mut impl SourceReader,
+) -> Result<u32, String> {
+    if let Some(line) = raw.get("line").filter(|line| !line.is_empty()) {
+        return parse_line(line);
+    }
+    let file = files.get(path);
+    let content = file.and_then(|file| source.read(path, file.kind == ChangeKind::Deleted));
+    let quote = raw.code("evidence").filter(|quote| !quote.trim().is_empty());
+    let only = content.zip(quote).and_then(|(content, quote)| {
+        let nearest_to = |line: u32| locate(&content, quote, line, |_| false).map(|(place, _)| place.line);
+        nearest_to(1).filter(|first| nearest_to(u32::MAX) == Some(*first))
+    });
+    only.ok_or_else(|| "it has no <line>".to_owned())
 }
 
 /// The last line of a finding whose quote stands here: the reported one, as far as the quote goes.

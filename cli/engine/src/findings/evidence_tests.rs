@@ -222,6 +222,56 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn a_finding_without_a_line_is_where_its_quote_stands_if_that_is_one_place() {
+    let once = checked("<file>src/config.py</file><evidence>value = os.environ[key]</evidence>");
+    assert_eq!((once.findings[0].line, once.faults.len()), (4, 0));
+    let twice = checked("<file>src/config.py</file><evidence>return value</evidence>");
+    assert_eq!(twice.faults, ["finding 1 cannot be read: it has no <line>"]);
+}
+
+#[test]
+fn names_that_models_give_our_fields_are_read_as_tags_and_as_json() {
+    let quote = "value = os.environ[key]";
+    for fields in [
+        format!("<path>src/config.py</path><start_line>4</start_line><evidence>{quote}</evidence>"),
+        format!("<location>src/config.py:4</location><quote>{quote}</quote>"),
+        format!("<file>src/config.py:4</file><evidence>{quote}</evidence>"),
+        format!("<file>src/config.py</file><lines>4-4</lines><code>{quote}</code>"),
+    ] {
+        let checked = checked(&fields);
+        assert_eq!(checked.faults, [""; 0], "{fields}");
+        assert_eq!(
+            (checked.findings[0].line, &*checked.findings[0].file),
+            (4, "src/config.py"),
+            "{fields}"
+        );
+    }
+    for fields in [
+        format!(r#""file": "src/config.py", "lines": "4-4", "evidence": "{quote}""#),
+        format!(r#""file": "src/config.py", "lines": [4, 4], "evidence": "{quote}""#),
+        format!(r#""file": "src/config.py", "evidence": {{"code": "{quote}", "line": 4}}"#),
+        format!(r#""location": {{"path": "src/config.py", "line": 4}}, "snippet": "{quote}""#),
+        format!(r#""file": "src/config.py", "location": "src/config.py:4", "evidence": "{quote}""#),
+        format!(r#""file": "src/config.py", "line": 4, "level": "error", "evidence": "{quote}""#),
+    ] {
+        let answer = format!(r#"{{"findings": [{{"severity": "warning", "claim": "It fails.", {fields}}}]}}"#);
+        let reviewer = ReviewerName::new("correctness").expect("a name");
+        let checked = check(&reviewer, &scan(&answer, &[]).findings, &[file()], None, &mut OneFile);
+        assert_eq!(checked.faults, [""; 0], "{fields}");
+        let severity = if fields.contains("level") {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        };
+        assert_eq!(
+            (checked.findings[0].line, checked.findings[0].severity),
+            (4, severity),
+            "{fields}"
+        );
+    }
+}
+
+#[test]
 fn a_severity_of_another_scale_is_read_and_an_unknown_one_is_asked_for_with_the_words_that_there_are() {
     let checked = |severity: &str| {
         let answer = format!(

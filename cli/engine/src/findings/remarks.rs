@@ -62,6 +62,28 @@ static GRAMMARS: LazyLock<Vec<Grammar>> = LazyLock::new(|| {
     texts.map(Grammar::new).collect()
 });
 
+/// The grammar of what a reviewer says of the code that it reads, in English.
+static NARRATION: LazyLock<Grammar> = LazyLock::new(|| {
+    Grammar::new(concat!(
+        include_str!("remarks/narration.txt"),
+        "\n",
+        include_str!("remarks/english.txt")
+    ))
+});
+
+/// Returns whether a clause only says what the code that is read calls, returns or holds, what is read next, or that all is read.
+pub(super) fn narrates(clause: &str, paths: &[&str]) -> bool {
+    let text = normalized(clause);
+    let pieces = pieces(&text, paths).into_iter();
+    let tokens: Vec<Token> = pieces
+        .filter_map(|piece| match piece {
+            Piece::Token(token, ..) => Some(token),
+            Piece::End | Piece::Line | Piece::Paragraph => None,
+        })
+        .collect();
+    tokens.len() <= MAX_SENTENCE && NARRATION.derives(&tokens)
+}
+
 /// The first words beside an empty list that are not harmless. `paths` are the paths of the changed files.
 pub(super) fn not_harmless(text: &str, paths: &[&str]) -> Option<String> {
     if text.len() > MAX_WORDS {

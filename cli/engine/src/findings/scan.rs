@@ -11,6 +11,7 @@ mod beside;
 mod broken;
 mod json;
 mod lenient;
+mod narration;
 mod raw_finding;
 mod report;
 mod strict;
@@ -24,6 +25,7 @@ use super::{
 
 pub use beside::{asserted, is_listed, may_tell, thought};
 pub use broken::{half_finding, whole_findings};
+pub use narration::may_assert;
 pub use raw_finding::RawFinding;
 pub use report::Report;
 pub use traces::holds_findings;

@@ -520,6 +520,8 @@ fn findings_in_thinking_are_asked_about_and_an_answer_within_it_is_no_answer() {
     let dropped = scan(&format!("<think>{thought}</think>\n<findings></findings>"));
     assert_eq!(dropped.findings.len(), 1);
     assert!(dropped.faults[0].contains("leaves out"), "{dropped:?}");
+    let alone = scan(&format!("<think>{thought}</think>"));
+    assert_eq!((alone.findings.len(), alone.faults.len()), (1, 0), "{alone:?}");
     let repeated = scan(&format!("<think>A draft: {thought}</think>\n{thought}"));
     assert_eq!((repeated.findings.len(), repeated.faults.len()), (1, 0), "{repeated:?}");
     for (before, behind) in [

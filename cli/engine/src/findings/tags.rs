@@ -152,6 +152,42 @@ pub(super) fn field(written: &str) -> Option<&'static str> {
     FIELDS.into_iter().find(|field| plain(field) == written)
 }
 
+/// Other names that models give our fields.
+const ALIASES: [(&str, &str); 18] = [
+    ("path", "file"),
+    ("filename", "file"),
+    ("filepath", "file"),
+    ("location", "file"),
+    ("lines", "line"),
+    ("lineno", "line"),
+    ("startline", "line"),
+    ("linestart", "line"),
+    ("linenumber", "line"),
+    ("lineend", "end_line"),
+    ("message", "claim"),
+    ("issue", "claim"),
+    ("quote", "evidence"),
+    ("snippet", "evidence"),
+    ("code", "evidence"),
+    ("codesnippet", "evidence"),
+    ("failurescenario", "scenario"),
+    ("type", "category"),
+];
+
+/// The field of this name, or of another one that models give it.
+pub(super) fn field_of(name: &str) -> Option<&'static str> {
+    field(name).or_else(|| {
+        let plain = plain(name);
+        let (_, meant) = ALIASES.iter().find(|(alias, _)| plain == *alias)?;
+        Some(*meant)
+    })
+}
+
+/// Returns whether a name stands for how bad something is beside its severity.
+pub(super) fn is_rank(name: &str) -> bool {
+    ["priority", "level", "criticality"].contains(&plain(name).as_str())
+}
+
 fn plain(name: &str) -> String {
     name.chars()
         .filter(char::is_ascii_alphanumeric)

@@ -2,8 +2,8 @@
 //!
 //! Acting on a misread answer hides a problem, and no list of words is complete that take a decision back ("acknowledged, do
 //! not merge", "accepted risk: none"). So a decision is the whole answer: one of the phrases of `reply/english.rs`, after a
-//! greeting and the like, with "this" or "it" behind it, and nothing else; no second sentence, no reason, no picture, no
-//! question mark of any script. In the project's language, whole clauses count (`reply/languages.rs`). Only for a finding that is not
+//! greeting and the like, with "this" or "it" behind it, and nothing else; no second sentence but thanks, no reason, no picture,
+//! no question mark of any script. In the project's language, whole clauses count (`reply/languages.rs`). Only for a finding that is not
 //! serious may a reason follow, behind a colon or a dash ([`declines_with_reason`]).
 //!
 //! Quotes in front of it (also between quotation marks), HTML and links are not the person's own words ([`OwnWords`]). Whatever
@@ -16,7 +16,7 @@ mod sentences;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use self::sentences::sentences;
+use self::sentences::{Sentence, sentences};
 use crate::{language::Language, untrusted::OwnWords};
 
 /// What an answer says.
@@ -46,7 +46,7 @@ pub fn intent(answer: &OwnWords, language: Option<Language>) -> ReplyIntent {
     let is_plain = !answer.doubtful && answer.blocks.first().is_some_and(|block| block.paragraph);
     if !first.question && is_plain {
         let words: Vec<&str> = first.words.iter().map(String::as_str).collect();
-        let is_alone = sentences.len() == 1 && holds_words_alone(answer);
+        let is_alone = sentences.iter().skip(1).all(only_thanks) && holds_words_alone(answer);
         let local = || language.and_then(languages::words)?.clause(&words, is_alone);
         match english::intent(&words, is_alone).or_else(local) {
             Some(ReplyIntent::Mixed) if asks => {}
@@ -90,6 +90,16 @@ fn holds_words_alone(answer: &OwnWords) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == ' ' || MARKS.contains(&character);
     let [block] = &answer.blocks[..] else { return false };
     !answer.goes_on && block.text().trim().nfc().all(is_word)
+}
+
+/// Returns whether a sentence behind a decision only thanks.
+fn only_thanks(sentence: &Sentence) -> bool {
+    let words: Vec<&str> = sentence.words.iter().map(String::as_str).collect();
+    let thanks = matches!(
+        words[..],
+        ["thanks" | "thx" | "danke" | "merci" | "gracias" | "grazie"] | ["thank", "you"]
+    );
+    thanks && !sentence.question
 }
 
 /// Words of thanks and of consent that say nothing else.

@@ -131,6 +131,16 @@ pub fn text_of_blocks<'a>(blocks: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
+/// The text of an answer that has ended; of one without any, its reasoning between tags. Some servers take a whole answer for
+/// reasoning.
+pub fn text_or_reasoning<'a>(text: String, reasoning: impl IntoIterator<Item = &'a str>) -> String {
+    let reasoning = text_of_blocks(reasoning);
+    if !text.trim().is_empty() || reasoning.trim().is_empty() {
+        return text;
+    }
+    format!("<think>{reasoning}</think>")
+}
+
 /// A message of the model that is not its last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierMessage {

@@ -26,16 +26,19 @@ use crate::{
     diff::FileDiff,
     findings::{
         Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        is_listed, path_of, scan, thought, whole_findings,
+        is_listed, may_assert, path_of, scan, thought, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
 };
 
-/// Fault of an answer after a message, or thinking, that asserts a problem which is in no finding; its words follow.
-const TOLD_BEFORE: &str = "what you wrote before, beside a tool call or in your thinking, describes a problem that no finding reports; \
-    which is it? Report it as a <finding>, or, if it was none, answer <findings></findings> alone: ";
+/// Fault of an answer beside which, or before which, something was written that may tell a problem which is in no finding; the
+/// words follow, each as a fault of its own.
+const TOLD_BEFORE: &str = "what you wrote beside tool calls, beside findings or in your thinking may tell a problem that no finding \
+    reports; which is it? Report it as a <finding>, or, if it is none, answer <findings></findings> alone. You wrote:";
+/// Maximum number of sentences that a reviewer is asked about.
+const MAX_TOLD: usize = 8;
 /// Maximum number of sentences beside tool calls that are compared with the findings. The reviewer is asked about any beyond them.
 const MAX_COMPARED: usize = 200;
 
@@ -82,6 +85,8 @@ pub(super) struct Answers<'a> {
     words: Option<String>,
     /// Sentences beside tool calls that assert a problem, and were not asked about.
     asserted: Vec<String>,
+    /// Other sentences beside tool calls and findings, of which it is not known that they tell no problem.
+    remarked: Vec<String>,
     /// The same of the thinking in front of the last answer.
     thought: Vec<String>,
     /// True if it was asked about a problem that no finding reports: it thinks about that once more before it answers.
@@ -110,6 +115,7 @@ impl<'a> Answers<'a> {
             broken: Vec::new(),
             words: None,
             asserted: Vec::new(),
+            remarked: Vec::new(),
             thought: Vec::new(),
             is_asked_of_words: false,
         }
@@ -179,21 +185,29 @@ impl<'a> Answers<'a> {
             let asserted = asserted(text, &self.paths());
             self.asserted.extend(asserted);
         }
+        let remarked = may_assert(text, &self.paths());
+        self.remarked.extend(remarked);
     }
 
     /// Ends the conversation. A problem that a turn without an answer asserts is one that no finding reports, too, and it is too
-    /// late to ask about it.
+    /// late to ask about it; what may be none is left alone then.
     pub(super) fn end(&mut self) {
+        self.remarked.clear();
         self.miss_unheard();
         self.miss_asserted();
     }
 
     /// Asks about a problem that was asserted beside a tool call, or in thinking, and is in no finding. One in another notation is
-    /// owed a finding, as beside an empty list; in thinking it may have been weighed.
+    /// owed a finding, as beside an empty list; in thinking it may have been weighed. What is only not known to be harmless is asked
+    /// about in the first turn: models say much beside tool calls, and who was asked says no more than an answer.
     fn miss_asserted(&mut self) {
         let findings = self.findings.iter().map(Report::from);
         let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
         let (asserted, thought) = (std::mem::take(&mut self.asserted), std::mem::take(&mut self.thought));
+        let mut remarked = std::mem::take(&mut self.remarked);
+        if self.repairs.contains(&RepairKind::Unreadable) {
+            remarked.clear();
+        }
         let paths = self.paths();
         let is_reported = |words: &String| reports.iter().any(|report| report.covers(words, &paths));
         let unreported = |told: Vec<String>| -> Vec<String> {
@@ -201,14 +215,23 @@ impl<'a> Answers<'a> {
             let missing = told.filter(|(at, words)| *at >= MAX_COMPARED || !is_reported(words));
             missing.map(|(_, words)| words).collect()
         };
-        let (asserted, thought) = (unreported(asserted), unreported(thought));
+        let (asserted, thought, remarked) = (unreported(asserted), unreported(thought), unreported(remarked));
         if asserted.iter().any(|words| is_listed(words, &paths)) {
             self.owed = self.owed.max(1);
         }
-        if let Some(words) = asserted.into_iter().chain(thought).next() {
-            self.faults.push(format!("{TOLD_BEFORE}\"{}\"", line(&words)));
-            self.words.get_or_insert(words);
+        let mut told: Vec<String> = Vec::new();
+        for words in asserted.into_iter().chain(thought).chain(remarked) {
+            if told.len() < MAX_TOLD && !told.contains(&words) {
+                told.push(words);
+            }
         }
+        if told.is_empty() {
+            return;
+        }
+        self.faults.push(TOLD_BEFORE.to_owned());
+        self.faults
+            .extend(told.iter().map(|words| format!("\"{}\"", line(words))));
+        self.words.get_or_insert_with(|| told.swap_remove(0));
     }
 
     fn paths(&self) -> Vec<&str> {
@@ -453,6 +476,10 @@ impl FollowUp for Answers<'_> {
             self.thought = thought(&answer.text, &self.paths());
         }
         self.read(&answer.text).await;
+        if holds_findings(&answer.text) {
+            let remarked = may_assert(&answer.text, &self.paths());
+            self.remarked.extend(remarked);
+        }
         self.read_broken().await;
         self.miss_unreadable();
         self.miss_unheard();

@@ -379,7 +379,10 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
     // A whole one that cannot be read, too; a milder one is as if it had not come.
     let unread = |severity: &str| {
         let told = finding(severity, "Everybody gets every value.", "value = os.environ[key]");
-        format!("<findings>{}<finding>", told.replace("<line>4</line>", ""))
+        format!(
+            "<findings>{}<finding>",
+            told.replace("<line>4</line>", "<line>?</line>")
+        )
     };
     let (severe, mild) = (unread("critical"), unread("warning"));
     let (panel, asked) = answers_after(&[severe.as_str()], vec![block(&[]), block(&[])]).await;
@@ -411,9 +414,11 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_answer_costs_one_more_turn_and_what_was_read_is_kept() {
     let good = finding("warning", "The key is not checked.", "value = os.environ[key]");
-    let no_line = good.replace("<line>4</line>", "").replace("The key", "Another key");
+    let no_line = good
+        .replace("<line>4</line>", "<line>?</line>")
+        .replace("The key", "Another key");
     let repaired = no_line
-        .replace("<claim>", "<line>5</line><claim>")
+        .replace("<line>?</line>", "<line>5</line>")
         .replace("value = os.environ[key]", "return value");
     let (panel, told) = answers(vec![block(&[good, no_line]), block(&[repaired])]).await;
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok, "{:?}", panel.reports);
@@ -424,7 +429,7 @@ async fn an_unreadable_answer_costs_one_more_turn_and_what_was_read_is_kept() {
     );
     assert_eq!((told.len(), panel.unproven.len(), panel.reads.len()), (1, 0, 1));
     assert!(
-        told[0].contains("finding 2 cannot be read: it has no <line>"),
+        told[0].contains("finding 2 cannot be read: `?` is not a line number"),
         "{}",
         told[0]
     );
@@ -507,7 +512,7 @@ async fn two_findings_without_evidence_are_two() {
     let (panel, _) = answers(vec![block(&[one, two]), block(&[])]).await;
     assert_eq!(panel.unproven.len(), 2);
     // One that could not be read and is left out later is not lost either.
-    let unreadable = finding("critical", "It has no line.", "return value").replace("<line>4</line>", "");
+    let unreadable = finding("critical", "It has no line.", "return value").replace("<line>4</line>", "<line>?</line>");
     let (panel, told) = answers(vec![block(&[unreadable]), block(&[])]).await;
     assert_eq!((panel.unproven.len(), told.len()), (1, 1));
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
@@ -864,7 +869,7 @@ async fn a_finding_given_to_a_tool_that_exists_counts() {
 #[tokio::test(start_paused = true)]
 async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
     let whole = finding("warning", "The key is not checked.", "value = os.environ[key]");
-    let no_line = whole.replace("<line>4</line>", "");
+    let no_line = whole.replace("<line>4</line>", "<line>?</line>");
     for (last, asked, second, found) in [
         (block(&[]), true, block(std::slice::from_ref(&whole)), 1),
         (block(&[]), true, block(&[]), 0),
@@ -889,7 +894,7 @@ async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
             .map(|(_, prompt)| prompt.parts.concat())
             .collect();
         assert_eq!(told.len(), usize::from(asked), "{told:?}");
-        let is_named = |told: &String| told.contains("cannot be read: it has no <line>");
+        let is_named = |told: &String| told.contains("cannot be read: `?` is not a line number");
         assert!(told.iter().all(is_named), "{told:?}");
         assert_eq!(
             (panel.reports[0].outcome, panel.findings.len()),
@@ -980,5 +985,54 @@ async fn a_problem_in_another_notation_beside_a_tool_call_is_owed_a_finding() {
         let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
         let asked = stage.prompts.lock().expect("free").len();
         assert_eq!((panel.reports[0].outcome, asked), (outcome, 2), "{words} {second}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_known_to_tell_no_problem_is_asked_about_once_and_an_empty_list_answers_it() {
+    let whole = finding("warning", "Everyone becomes admin.", "value = os.environ[key]");
+    let empty = block(&[]);
+    let told = "Everyone becomes admin.";
+    let calm = "Let me read the callers. The handler calls `get`, which returns the rows.";
+    for (words, first, second, turns) in [
+        (told, empty.clone(), empty.clone(), 2),
+        (told, block(std::slice::from_ref(&whole)), empty.clone(), 1),
+        (calm, empty.clone(), empty.clone(), 1),
+        // What it says of its reading once it was asked is no answer.
+        (told, empty.clone(), format!("CALL The caller is odd.\n{empty}"), 2),
+        // Beside findings, of a problem that none of them reports.
+        (
+            "Let me read it.",
+            format!("The refund is negated.\n{}", block(std::slice::from_ref(&whole))),
+            empty.clone(),
+            2,
+        ),
+    ] {
+        let (play, last) = (first.clone(), second.clone());
+        let stage = Stage::new(move |_, number| match (number, last.strip_prefix("CALL ")) {
+            (1, _) => [ends(1, words, "tool-calls"), says(5, &play)].concat(),
+            (_, None) => says(5, &last),
+            (_, Some(rest)) => {
+                let (beside, answer) = rest.split_once('\n').expect("two lines");
+                [ends(1, beside, "tool-calls"), says(5, answer)].concat()
+            }
+        });
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        assert_eq!(
+            (panel.reports[0].outcome, prompts.len()),
+            (ReviewerOutcome::Ok, turns),
+            "{words} {first} {second}"
+        );
+        let asked = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
+        for question in asked {
+            assert!(question.contains("which is it?"), "{question}");
+            assert!(question.contains("Everyone becomes admin") || question.contains("The refund is negated"));
+        }
     }
 }

@@ -71,6 +71,8 @@ const PLANS: &[&str] = &[
     "i'm checking",
     "i am looking",
     "i'm looking",
+    "i am reading",
+    "i'm reading",
     "i check",
     "i look",
     "i search",
@@ -145,9 +147,39 @@ const STATING: &[&str] = &[
     "understand",
     "spotted",
     "conclude",
+    "shows",
+    "showed",
+    "reveals",
+    "revealed",
+    "confirms",
+    "proves",
+    "means",
+    "notice",
+    "realize",
+    "spot",
+    "can",
+    "am",
 ];
 /// Words of a plan to report something, which is known then.
-const REPORTING: &[&str] = &["report", "flag", "raise", "note", "list", "say", "point"];
+const REPORTING: &[&str] = &[
+    "report",
+    "flag",
+    "raise",
+    "note",
+    "list",
+    "say",
+    "point",
+    "mention",
+    "warn",
+    "highlight",
+    "stress",
+    "emphasize",
+    "record",
+    "state",
+    "fix",
+    "block",
+    "reject",
+];
 /// Words that a negation in front of them does not reach across.
 const CONCLUDING: &[&str] = &["so", "thus", "therefore", "hence", "but"];
 /// Phrases that assert that something is wrong.
@@ -244,7 +276,7 @@ pub(super) fn asserts(sentence: &str, paths: &[&str]) -> bool {
 }
 
 /// The part of a sentence in lower case that stands in front of a plan: all of it, if none is opened.
-fn before_plan(lower: &str) -> &str {
+pub(super) fn before_plan(lower: &str) -> &str {
     let mut starts = Vec::new();
     let mut names = Vec::new();
     let mut position = 0;
@@ -296,7 +328,7 @@ pub(super) fn asserts_phrase(lower: &str) -> bool {
 }
 
 /// The sentence without paths and names of code: `dependency_injection.rs` is none.
-fn without_names(sentence: &str) -> String {
+pub(super) fn without_names(sentence: &str) -> String {
     let mut text = String::new();
     for (at, part) in sentence.split('`').enumerate() {
         text.push_str(if at % 2 == 0 { part } else { " " });

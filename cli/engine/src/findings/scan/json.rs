@@ -9,25 +9,7 @@ use serde::{
 use serde_json::{Deserializer, Map, Value};
 
 use super::{EMPTY_AMONG_WORDS, RawFinding, ScanOutcome, join, stands_alone_at_the_end, traces};
-use crate::findings::tags::{FIELDS, field};
-
-/// Other names that models give our fields.
-const ALIASES: [(&str, &str); 14] = [
-    ("path", "file"),
-    ("filename", "file"),
-    ("filepath", "file"),
-    ("startline", "line"),
-    ("linestart", "line"),
-    ("linenumber", "line"),
-    ("lineend", "end_line"),
-    ("message", "claim"),
-    ("issue", "claim"),
-    ("quote", "evidence"),
-    ("snippet", "evidence"),
-    ("code", "evidence"),
-    ("failurescenario", "scenario"),
-    ("type", "category"),
-];
+use crate::findings::tags::{FIELDS, field, field_of, is_rank};
 
 /// How many places are tried at which JSON might begin. Prose and code have brackets of their own.
 const MAX_STARTS: usize = 400;
@@ -409,9 +391,22 @@ fn fields_of(object: &Map<String, Value>) -> RawFinding {
                     finding.push(field, text);
                 }
             }
-        } else if let (Some(field), Some(text)) = (field_of(name), text_of(value)) {
+        } else if let Some(inner) = value.as_object().filter(|inner| is_place_or_code(name, inner)) {
+            // `{"evidence": {"code": …, "line": 4}}`
+            let own = inner
+                .iter()
+                .filter_map(|(name, value)| Some((field_of(name)?, text_of(value)?)));
+            for (field, text) in own.filter(|(field, _)| !is_given(object, field)) {
+                finding.push(field, text);
+            }
+        } else if let (Some(field), Some(text)) = (field_of(name), text_of(value))
+            && !is_named_better(object, name, field)
+        {
             finding.push(field, text);
         }
+    }
+    for (name, value) in object.iter().filter(|(name, _)| is_rank(name)) {
+        finding.also_severe(value.as_str().unwrap_or_default());
     }
     // What others call its description is the claim where nothing else is.
     if !finding.has("claim") {
@@ -425,15 +420,29 @@ fn fields_of(object: &Map<String, Value>) -> RawFinding {
             finding.push("claim", text);
         }
     }
+    finding.place();
     finding
 }
 
-fn field_of(name: &str) -> Option<&'static str> {
-    field(name).or_else(|| {
-        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        let (_, meant) = ALIASES.iter().find(|(alias, _)| plain.eq_ignore_ascii_case(alias))?;
-        Some(*meant)
-    })
+/// Returns whether an object under this name holds the place or the code of a finding.
+fn is_place_or_code(name: &str, inner: &Map<String, Value>) -> bool {
+    match field_of(name) {
+        Some("evidence") => names(inner, "evidence"),
+        Some("file") => names(inner, "file"),
+        _ => false,
+    }
+}
+
+/// Returns whether a place stands under its own name, too: `{"file": "a.py", "location": "a.py:4"}`.
+fn is_named_better(object: &Map<String, Value>, name: &str, meant: &str) -> bool {
+    let is_own = |name: &str| field(name) == Some(meant);
+    matches!(meant, "file" | "line") && !is_own(name) && object.keys().any(|other| is_own(other))
+}
+
+/// Returns whether a finding's object itself gives a field as a text or a number.
+fn is_given(object: &Map<String, Value>, field: &str) -> bool {
+    let mut of_field = object.iter().filter(|(name, _)| field_of(name) == Some(field));
+    of_field.any(|(_, value)| !value.is_object() && !value.is_null())
 }
 
 fn second(name: &str) -> Option<&'static str> {

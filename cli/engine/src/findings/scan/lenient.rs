@@ -140,7 +140,8 @@ impl<'a> Reader<'a> {
                         self.used.push(tag.start);
                     }
                     let from = if opened { tag.end } else { tag.start };
-                    let (finding, end, complete) = self.finding(from, opened);
+                    let (mut finding, end, complete) = self.finding(from, opened);
+                    finding.read_tag(&self.text[tag.start..from]);
                     if complete {
                         outcome.findings.push(finding);
                     } else {
@@ -171,6 +172,7 @@ impl<'a> Reader<'a> {
             let Some(tag) = self.next_any(position) else {
                 return (finding, self.text.len(), false);
             };
+            finding.read_others(&self.text[position..tag.start]);
             match (tag.name, tag.kind) {
                 (Name::Finding, Kind::Close) => {
                     self.used.push(tag.start);

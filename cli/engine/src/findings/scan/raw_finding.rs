@@ -3,7 +3,13 @@
 use conclave_shared::severity::Severity;
 
 use super::{squeezed, strip_cdata, strip_fence};
-use crate::findings::fold::folded;
+use crate::findings::{
+    fold::folded,
+    tags::{attributes_of, field_of, is_rank},
+};
+
+/// Maximum number of elements of other names that are looked at in one place of a finding.
+const MAX_OTHERS: usize = 40;
 
 /// A finding as it was written: fields in the order in which they came, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,6 +71,72 @@ impl RawFinding {
         self.push(name, strip_cdata(text));
     }
 
+    /// Notes a severity that is given beside that of the finding: the worse one counts. What is none says nothing.
+    pub(super) fn also_severe(&mut self, text: &str) {
+        let Some(severity) = Severity::parse_lenient(text) else {
+            return;
+        };
+        match self.fields.iter_mut().find(|(field, _)| *field == "severity") {
+            None => self.push("severity", text),
+            Some((_, known)) => {
+                if Severity::parse_lenient(known).is_some_and(|known| known < severity) {
+                    text.clone_into(known);
+                }
+            }
+        }
+    }
+
+    /// Notes what stands under a name that is not that of a field, but means one which is missing.
+    fn note(&mut self, name: &str, text: &str) {
+        match field_of(name) {
+            Some("severity") => self.also_severe(text),
+            Some(field) if !self.has(field) => self.push(field, strip_cdata(text)),
+            None if is_rank(name) => self.also_severe(text),
+            _ => {}
+        }
+    }
+
+    /// Reads elements between its fields that are none of ours: `<path>`, `<start_line>`, `<quote>`.
+    pub(super) fn read_others(&mut self, between: &str) {
+        let mut rest = between;
+        for _ in 0..MAX_OTHERS {
+            let Some((_, behind)) = rest.split_once('<') else {
+                return;
+            };
+            let is_of_name = |character: char| character.is_ascii_alphabetic() || matches!(character, '_' | '-');
+            let inside = behind.trim_start_matches(is_of_name);
+            let name = &behind[..behind.len() - inside.len()];
+            let element = inside.strip_prefix('>').filter(|_| !name.is_empty());
+            match element.and_then(|element| element.split_once(format!("</{name}>").as_str())) {
+                Some((text, next)) => {
+                    self.note(name, text);
+                    rest = next;
+                }
+                None => rest = behind,
+            }
+        }
+    }
+
+    /// Reads the attributes of its tag, and takes the line out of its place: `<finding file="a.py:4">`.
+    pub(super) fn read_tag(&mut self, tag: &str) {
+        for (name, value) in attributes_of(tag) {
+            self.note(&name, value);
+        }
+        self.place();
+    }
+
+    /// Takes the line out of a path that ends in one, `a.py:4`, if it has no other.
+    pub(super) fn place(&mut self) {
+        let line = self
+            .get("file")
+            .and_then(|file| file.trim_matches('`').rsplit_once(':'));
+        let line = line.filter(|(_, line)| line.starts_with(|first: char| first.is_ascii_digit()));
+        let line = line.map(|(_, line)| line.to_owned());
+        if let Some(line) = line.filter(|_| !self.has("line")) {
+            self.push("line", line);
+        }
+    }
+
     /// Returns whether a field of this name was written.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|(field, _)| *field == name)
@@ -111,4 +183,55 @@ pub(super) fn is_every_severity(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let severities = [Severity::Critical, Severity::Warning, Severity::Suggestion];
     severities.iter().all(|severity| text.contains(severity.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(tag: &str, between: &str) -> RawFinding {
+        let mut finding = RawFinding::default();
+        finding.push("severity", "suggestion");
+        finding.read_others(between);
+        finding.read_tag(tag);
+        finding
+    }
+
+    #[test]
+    fn other_names_mean_the_field_that_is_missing() {
+        for (tag, between) in [
+            ("<finding>", "<path>a.py</path>\n<start_line>4</start_line>"),
+            ("<finding>", "<filename>a.py</filename><line_number>4</line_number>"),
+            ("<finding>", "<location>a.py:4</location>"),
+            ("<finding>", "<location>a.py</location><lines>4-4</lines>"),
+            ("<finding file=\"a.py\" line=\"4\">", ""),
+            ("<finding id=\"1\" path='a.py:4'>", "<br>"),
+        ] {
+            let finding = read(tag, between);
+            let (file, line) = (finding.get("file").unwrap_or_default(), finding.get("line"));
+            assert!(file.starts_with("a.py"), "{tag} {between}: {finding:?}");
+            assert!(
+                line.is_some_and(|line| line.starts_with('4')),
+                "{tag} {between}: {finding:?}"
+            );
+        }
+        let quoted = read("<finding>", "<quote>\nif a < b:\n</quote><code>x</code>");
+        assert_eq!(quoted.code("evidence"), Some("if a < b:"));
+        // It would take minutes if each were compared with all behind it.
+        read("<finding>", &"<a>".repeat(90_000));
+    }
+
+    #[test]
+    fn of_two_severities_the_worse_one_counts() {
+        for (tag, between, severity) in [
+            ("<finding severity=\"critical\">", "", "critical"),
+            ("<finding>", "<priority>P0</priority>", "P0"),
+            ("<finding severity=\"suggestion\">", "<level>note</level>", "suggestion"),
+            ("<finding severity=\"odd\">", "<priority>soon</priority>", "suggestion"),
+        ] {
+            let finding = read(tag, between);
+            assert_eq!(finding.severity(), Some(severity), "{tag} {between}");
+            assert_eq!(finding.contradiction(), None, "{tag} {between}");
+        }
+    }
 }

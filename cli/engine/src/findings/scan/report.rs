@@ -2,19 +2,29 @@
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
 
-use conclave_shared::finding::Finding;
+use conclave_shared::{finding::Finding, severity::Severity};
 
 use super::{
     RawFinding,
-    traces::{names_line, names_path},
+    traces::{names_line, names_path, sentences},
 };
-use crate::findings::claim_words::claim_words;
+use crate::findings::{
+    claim_words::claim_words,
+    severe::{is_severe, words},
+    written::parse_line,
+};
 
-/// The words of a finding and its place, to compare with a sentence.
+/// The words of a finding, its place and its severity, to compare with a sentence.
 pub struct Report {
     file: String,
     text: String,
+    /// None if it cannot be read: then it counts as the highest.
+    severity: Option<Severity>,
+    /// The lines of its place, as words.
+    lines: BTreeSet<String>,
     words: BTreeSet<String>,
+    /// Its own sentences: around its tags they stand in an answer, too.
+    sentences: BTreeSet<String>,
 }
 
 impl Report {
@@ -22,39 +32,95 @@ impl Report {
     pub(in crate::findings) fn new<'t>(
         file: &str,
         lines: RangeInclusive<u32>,
+        severity: Option<Severity>,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Self {
         let text = texts.into_iter().collect::<Vec<_>>().join("\n");
-        let mut words = claim_words(&text);
-        words.extend(claim_words(file));
-        words.extend(lines.take(MAX_LINES).map(|line| format!("#{line}")));
         Self {
             file: file.to_owned(),
+            severity,
+            lines: lines.take(MAX_LINES).map(|line| format!("#{line}")).collect(),
+            words: claim_words(&text),
+            sentences: sentences(&text).map(|own| own.trim().to_owned()).collect(),
             text,
-            words,
         }
     }
 
-    /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those of no
-    /// finding in particular, and it names neither another of these paths nor a line of its own.
+    /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those of no finding in
+    /// particular and of its place, or it names the place of a finding that is as severe as it says. A sentence that does not say how
+    /// severe its problem is may tell a critical one; a finding that is milder has to share two thirds of its words.
     pub fn covers(&self, sentence: &str, paths: &[&str]) -> bool {
-        let words: BTreeSet<String> = claim_words(sentence).difference(&OF_ANY).cloned().collect();
-        let known = words.intersection(&self.words).count();
+        if self.sentences.contains(sentence.trim()) {
+            return true;
+        }
+        let words = claim_words(sentence);
+        if self.is_elsewhere(sentence, &words, paths) {
+            return false;
+        }
+        let told = severity_told(sentence);
+        let is_as_severe = self
+            .severity
+            .is_none_or(|severity| severity >= told.unwrap_or(Severity::Critical));
+        let of_place = claim_words(&self.file);
+        let says = |word: &&String| !word.starts_with('#') && !OF_ANY.contains(*word) && !of_place.contains(*word);
+        let said: Vec<&String> = words.iter().filter(says).collect();
+        if said.is_empty() {
+            return is_as_severe || (told.is_none() && introduces(sentence));
+        }
+        let known = said.iter().filter(|word| self.words.contains(**word)).count();
+        let is_here = names_line(sentence) && !words.is_disjoint(&self.lines);
+        if is_as_severe {
+            is_here || known * 2 >= said.len()
+        } else {
+            known * 3 >= said.len() * 2
+        }
+    }
+
+    /// Returns whether a sentence names another of these paths, or a line that is not the finding's.
+    fn is_elsewhere(&self, sentence: &str, words: &BTreeSet<String>, paths: &[&str]) -> bool {
         let is_other = |path: &&&str| **path != self.file && !names_path(&self.text, &[**path]);
         let others: Vec<&str> = paths.iter().filter(is_other).copied().collect();
-        let is_elsewhere = names_path(sentence, &others) && !names_path(sentence, &[&self.file])
-            || names_line(sentence)
-                && words
-                    .iter()
-                    .any(|word| word.starts_with('#') && !self.words.contains(word));
-        known * 2 >= words.len() && !is_elsewhere
+        let is_known = |word: &String| self.lines.contains(word) || self.words.contains(word);
+        names_path(sentence, &others) && !names_path(sentence, &[&self.file])
+            || names_line(sentence) && words.iter().any(|word| word.starts_with('#') && !is_known(word))
     }
+}
+
+/// The worst severity that a sentence names. A word such as "note" or "low" makes nothing milder.
+fn severity_told(sentence: &str) -> Option<Severity> {
+    let lower = sentence.to_lowercase();
+    let named = words(&lower).filter_map(|word| match word {
+        "suggestion" | "suggestions" | "nit" | "nits" => Some(Severity::Suggestion),
+        "warning" | "warnings" => Some(Severity::Warning),
+        word => Severity::parse_lenient(word).filter(|severity| *severity == Severity::Critical),
+    });
+    named.max().max(is_severe(sentence).then_some(Severity::Critical))
+}
+
+/// Returns whether a sentence without words of its own says that there are findings: "I found two issues", not "that is a bug".
+fn introduces(sentence: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "found",
+        "find",
+        "identified",
+        "see",
+        "here",
+        "following",
+        "below",
+        "above",
+        "listed",
+        "reported",
+        "report",
+        "total",
+    ];
+    words(&sentence.to_lowercase()).any(|word| WORDS.contains(&word))
 }
 
 /// Words of no finding in particular.
 static OF_ANY: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     claim_words(
-        "find found finding issue problem concern bug defect flaw vulnerability review reviewed change report reported list \
+        "critical warning warnings suggestion suggestions high medium low severity nit nits \
+         find found finding issue problem concern bug defect flaw vulnerability review reviewed change report reported list \
          listed see below above following detail two three four five several total file",
     )
 });
@@ -63,12 +129,13 @@ const MAX_LINES: usize = 60;
 
 impl From<&RawFinding> for Report {
     fn from(finding: &RawFinding) -> Self {
-        let number = |name: &str| finding.get(name).and_then(|text| text.parse::<u32>().ok());
+        let number = |name: &str| finding.get(name).and_then(|text| parse_line(text).ok());
         let line = number("line").unwrap_or_default();
         let texts = finding.fields.iter().map(|(_, text)| text.as_str());
         Self::new(
             finding.get("file").unwrap_or_default(),
             line..=number("end_line").unwrap_or(line),
+            finding.severity().and_then(Severity::parse_lenient),
             texts,
         )
     }
@@ -85,6 +152,66 @@ impl From<&Finding> for Report {
             &finding.checked,
         ];
         let last = finding.end_line.unwrap_or(finding.line);
-        Self::new(&finding.file, finding.line..=last, texts)
+        Self::new(&finding.file, finding.line..=last, Some(finding.severity), texts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATHS: [&str; 2] = ["app.py", "db.py"];
+
+    fn report(severity: Severity, texts: &[&str]) -> Report {
+        Report::new("app.py", 4..=4, Some(severity), texts.iter().copied())
+    }
+
+    #[test]
+    fn a_place_is_covered_by_a_finding_that_is_as_severe_as_what_is_told() {
+        let naming = [
+            "naming",
+            "The parameter i has a name that says nothing to a reader of get.",
+        ];
+        let injection = ["sql-injection", "The parameter i is concatenated into the SQL text."];
+        for told in [
+            "| critical | app.py:4 | SQL injection |",
+            "[P0] app.py:4 injection",
+            "Critical: line 4 concatenates.",
+            "app.py:4 is injectable.",
+            "High: injection in app.py:4",
+            "Note: app.py:4 runs the input.",
+            "Blocking issue: line 4.",
+            "That's a bug.",
+            "I found one critical issue.",
+            "The parameter is no longer bound.",
+        ] {
+            let covers = |severity, texts: &[&str]| report(severity, texts).covers(told, &PATHS);
+            assert!(!covers(Severity::Suggestion, &naming), "{told}");
+        }
+        for told in [
+            "app.py:4 is injectable.",
+            "Critical: line 4 concatenates.",
+            "There is a SQL injection in app.py.",
+            "I found one critical issue.",
+            "That's a bug.",
+        ] {
+            assert!(report(Severity::Critical, &injection).covers(told, &PATHS), "{told}");
+        }
+        for told in [
+            "Warning: app.py:4 may be slow.",
+            "I found two issues.",
+            "One warning, see below.",
+        ] {
+            assert!(report(Severity::Warning, &naming).covers(told, &PATHS), "{told}");
+        }
+        assert!(report(Severity::Suggestion, &naming).covers("The name of the parameter says nothing.", &PATHS));
+        let own = report(Severity::Warning, &["vulnerability", "The input is unsafe."]);
+        assert!(own.covers("vulnerability", &PATHS) && own.covers(" The input is unsafe.", &PATHS));
+        for elsewhere in ["db.py:4 is injectable.", "Line 9 is injectable."] {
+            assert!(
+                !report(Severity::Critical, &injection).covers(elsewhere, &PATHS),
+                "{elsewhere}"
+            );
+        }
     }
 }

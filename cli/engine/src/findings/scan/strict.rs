@@ -212,7 +212,10 @@ impl<'a> Table<'a> {
     ) -> usize {
         let mut finding = RawFinding::default();
         let mut fields = Vec::new();
+        let opening = index.checked_sub(1).map(|open| &self.tags[open]);
+        let mut others = String::new();
         while let Some(tag) = self.tags.get(index) {
+            others.push_str(self.gap(index));
             let Name::Field(name) = tag.name else { break };
             let Some(end) = self.ends[index].filter(|_| tag.kind == Kind::Open) else {
                 index += 1;
@@ -235,6 +238,8 @@ impl<'a> Table<'a> {
                 format!("the {name} of finding {number} (line {line} of the answer) {doubt}")
             }));
         }
+        finding.read_others(&others);
+        finding.read_tag(opening.map_or("", |open| &self.text[open.start..open.end]));
         findings.push(finding);
         index + 1
     }

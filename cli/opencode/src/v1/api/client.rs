@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::ports::{EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt, text_of_blocks};
+use conclave_engine::ports::{
+    EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt, text_of_blocks, text_or_reasoning,
+};
 use conclave_shared::error_chain::with_sources;
 use futures_util::{Stream, StreamExt};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -228,10 +230,18 @@ fn parts(message: &Value) -> impl Iterator<Item = &Value> {
     message["parts"].as_array().into_iter().flatten()
 }
 
-/// The text of a message, without its tool calls and reasoning.
+/// The text of a message, without its tool calls and reasoning; of an answer that is reasoning alone, that.
 fn text_of(message: &Value) -> String {
-    let texts = parts(message).filter(|part| part["type"] == "text");
-    text_of_blocks(texts.filter_map(|part| part["text"].as_str()))
+    let texts = |kind: &'static str| {
+        let parts = parts(message).filter(move |part| part["type"] == kind);
+        parts.filter_map(|part| part["text"].as_str())
+    };
+    let text = text_of_blocks(texts("text"));
+    if message["info"]["finish"] == "stop" {
+        text_or_reasoning(text, texts("reasoning"))
+    } else {
+        text
+    }
 }
 
 /// A message of the model that holds text.
