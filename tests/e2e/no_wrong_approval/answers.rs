@@ -282,7 +282,11 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
             seen.review["verdict"], "inconclusive",
             "nothing says that it was approved"
         );
-        assert_eq!(seen.review["verdict_reason"], "a critical finding without proof");
+        let severity = if *first == injection { "serious" } else { "critical" };
+        assert_eq!(
+            seen.review["verdict_reason"],
+            format!("a {severity} finding without proof")
+        );
         assert_eq!(seen.review["coverage"]["gaps"], json!([]), "everything was read");
         assert!(!seen.approved);
         assert!(seen.note.contains("Unproven finding"), "{}", seen.note);
