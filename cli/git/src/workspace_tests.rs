@@ -257,8 +257,12 @@ async fn a_workspace_is_made_of_a_repository_with_longer_names() {
     git(&source, &["commit", "--quiet", "-m", "one"]);
     write(&source, "a.txt", "two\n");
     let repository = Repository::open(&source).await.expect("a repository");
-    let snapshot = repository.snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree);
-    let (commit, snapshot) = snapshot.await.expect("works").taken.expect("something changed");
+    let dirty = scratch.path.join("dirty");
+    let snapshot = repository
+        .snapshot(&dirty, crate::Uncommitted::WorkingTree)
+        .await
+        .expect("works");
+    let (commit, snapshot) = snapshot.taken.expect("something changed");
     assert_eq!(commit.len(), 64);
     let target = scratch.path.join("workspace");
     check_out_workspace(&snapshot, &commit, &target)

@@ -64,7 +64,7 @@ fn empty_argument(command: &clap::Command, matches: &ArgMatches) -> Option<Strin
     let is_empty = |argument: &&clap::Arg| {
         let id = argument.get_id().as_str();
         let values = matches.try_get_raw(id).ok().flatten();
-        values.is_some_and(|mut values| values.any(|value| value.is_empty()))
+        values.is_some_and(|mut values| values.any(std::ffi::OsStr::is_empty))
             && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let here = command.get_arguments().find(is_empty).map(ToString::to_string);

@@ -56,7 +56,7 @@ async fn a_session_knows_how_long_it_waits_for_a_model() {
     assert_eq!(session.waits_for(), None);
     let waiting = session.wait_until(now() + Duration::from_secs(90));
     tokio::time::advance(Duration::from_secs(30)).await;
-    assert_eq!(session.waits_for(), Some(Duration::from_secs(60)));
+    assert_eq!(session.waits_for(), Some(Duration::from_mins(1)));
     drop(waiting);
     assert_eq!(session.waits_for(), None);
 }

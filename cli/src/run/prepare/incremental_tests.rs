@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FilteredDiff,
     incremental::{EarlierVerdicts, Instructions, take_earlier_verdicts},
@@ -220,7 +220,7 @@ impl Scene {
         let repository = Repository::open(&path).await.unwrap();
         let scratch = tempfile::tempdir().unwrap();
         let (base, head) = (info.subject.base_sha.clone(), info.subject.head_sha.clone());
-        let directory = camino::Utf8Path::from_path(scratch.path()).unwrap();
+        let directory = Utf8Path::from_path(scratch.path()).unwrap();
         let (diff, spool) = diff::read(&repository, &base, &head, directory).await.unwrap();
         let mut diff = FilteredDiff {
             files: diff.files,
@@ -265,9 +265,8 @@ impl Scene {
             judged.push(finding(judged.len() + 1, CONTEXT_FILE, line, CRITICAL, &context));
         }
         let judging = needs_models(&diff.files, &earlier, prior.aside_open);
-        let mut arguments = if judging { words(&earlier) } else { json!({}) };
-        let (mut verdicts, faults) = take_earlier_verdicts(&mut arguments, &earlier);
-        assert_eq!(faults, Vec::<String>::new());
+        let arguments = if judging { words(&earlier) } else { json!({}) };
+        let mut verdicts = earlier_verdicts(arguments, &earlier);
         let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
         let source = Arc::new(AtHead {
             repository: job.repository,
@@ -553,6 +552,13 @@ fn review_job(plan: Plan) -> ReviewJob {
         warnings: Vec::new(),
         stages: Vec::new(),
     }
+}
+
+/// What the judge says of the earlier findings; all of it can be used.
+fn earlier_verdicts(mut arguments: Value, earlier: &[ExistingFinding]) -> EarlierVerdicts {
+    let (verdicts, faults) = take_earlier_verdicts(&mut arguments, earlier);
+    assert_eq!(faults, Vec::<String>::new());
+    verdicts
 }
 
 /// The judge says this of every earlier finding whose claim has this text.

@@ -405,7 +405,7 @@ fn fields_of(object: &Map<String, Value>) -> RawFinding {
             finding.push(field, text);
         }
     }
-    for (name, value) in object.iter().filter(|(name, _)| is_rank(name)) {
+    for (_, value) in object.iter().filter(|(name, _)| is_rank(name)) {
         finding.also_severe(value.as_str().unwrap_or_default());
     }
     // What others call its description is the claim where nothing else is.
