@@ -354,7 +354,10 @@ fn a_spool_that_is_full_is_said() {
     }
     let mut reader = DiffReader::new(DiffLimits::default(), Full);
     let outcome = reader.push(&everything()).expect_err("full").to_string();
-    assert!(outcome.contains("set TMPDIR to another one"), "{outcome}");
+    assert!(
+        outcome.contains("in the temporary directory: no storage space"),
+        "{outcome}"
+    );
 }
 
 /// Lines that content may have, among them such as look like git's own.

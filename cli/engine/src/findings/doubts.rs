@@ -91,9 +91,6 @@ pub(super) fn refuted_by_name(finding: &Finding, content: &str) -> bool {
         "import", "from", "use", "using", "require", "#include", "include", "def", "fn", "func", "function", "class",
         "struct", "const", "let", "var",
     ];
-    if !finding.doubts.contains(&Doubt::BuildClaim) {
-        return false;
-    }
     let quoted = finding.claim.split('`').skip(1).step_by(2);
     let names = quoted.filter(|name| {
         !name.is_empty()

@@ -339,7 +339,7 @@ fn doubts_of(finding: &Finding, raw: &RawFinding, content: &str, is_unchanged: b
     if needs.is_some_and(|answer| answer.eq_ignore_ascii_case("yes")) {
         found.push(Doubt::NeedsContext);
     }
-    if doubts::refuted_by_name(finding, content) {
+    if found.contains(&Doubt::BuildClaim) && doubts::refuted_by_name(finding, content) {
         found.push(Doubt::NamedInFile);
     }
     found

@@ -215,7 +215,7 @@ fn what_may_hide_a_finding_is_a_fault() {
 #[test]
 fn an_entry_of_json_that_says_how_bad_something_is_and_is_no_finding_is_owed() {
     let good = r#"{"severity": "suggestion", "file": "a", "line": 1, "claim": "c", "evidence": "x = 1"}"#;
-    let half = r#"{"severity": "critical", "message": "It runs a command.", "location": "a.py:5"}"#;
+    let half = r#"{"severity": "critical", "message": "It runs a command.", "spot": "a.py:5"}"#;
     let other = r#"{"severity": "critical", "summary": "It runs a command.", "location": "a.py:5"}"#;
     for (text, lost) in [
         (format!("[{good}, {half}]"), 1),

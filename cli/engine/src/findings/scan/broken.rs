@@ -180,7 +180,8 @@ mod tests {
             let told = at
                 .checked_sub(begins)
                 .map_or("", |length| &one[..length.min(one.len())]);
-            let is_half = told.contains("\"critical") && !told.ends_with("\"line\":1}");
+            // Without its last letter it is a word of other languages.
+            let is_half = told.contains("\"critica") && !told.ends_with("\"line\":1}");
             if at >= begins {
                 assert_eq!(half.is_some(), is_half, "{}", &whole[..at]);
             }

@@ -88,13 +88,14 @@ impl Report {
 
 /// The worst severity that a sentence names. A word such as "note" or "low" makes nothing milder.
 fn severity_told(sentence: &str) -> Option<Severity> {
-    let lower = sentence.to_lowercase();
+    // The word alone is the name of a field.
+    let lower = sentence.to_lowercase().replace("severity", "");
     let named = words(&lower).filter_map(|word| match word {
         "suggestion" | "suggestions" | "nit" | "nits" => Some(Severity::Suggestion),
         "warning" | "warnings" => Some(Severity::Warning),
         word => Severity::parse_lenient(word).filter(|severity| *severity == Severity::Critical),
     });
-    named.max().max(is_severe(sentence).then_some(Severity::Critical))
+    named.max().max(is_severe(&lower).then_some(Severity::Critical))
 }
 
 /// Returns whether a sentence without words of its own says that there are findings: "I found two issues", not "that is a bug".

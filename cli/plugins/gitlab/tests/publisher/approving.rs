@@ -123,7 +123,7 @@ async fn a_lock_is_no_newer_commit() {
     stage
         .gitlab
         .inject(Fault::once("POST", APPROVE, FaultKind::ResourceLock).times(3));
-    let warning = "not approved: GitLab answered 409 when asked to approve it: 409 Conflict: Resource lock";
+    let warning = "not approved: GitLab answered 409 when asked to approve it: Conflict: Resource lock";
     assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
 }
 

@@ -56,7 +56,7 @@ async fn posting_that_fails_for_good_says_so() {
         .gitlab
         .inject(Fault::once("POST", NOTES, FaultKind::ServerError).times(99));
     let failed = publish(&stage.loaded().await, &stage.review(Verdict::Approved)).await;
-    let text = "GitLab answered 500 when asked to post the review: 500 Internal Server Error";
+    let text = "GitLab answered 500 when asked to post the review: Internal Server Error";
     assert_eq!(failed, Err(text.to_owned()));
     assert_eq!(stage.snapshot(), before, "nothing is approved without a note");
     assert_eq!(stage.writes(), ["POST /notes 500"; 3]);
