@@ -69,7 +69,7 @@ fn all_faults_of_a_submission_are_named_at_once_and_the_other_decisions_count() 
     ] {
         assert!(error.contains(part), "{part} is missing in: {error}");
     }
-    // What weighs is dropped with a reason only, and nothing that can be used is no submission.
+    // What weighs is dropped with a reason only, and what cannot be used is not a submission.
     for (decision, fault) in [
         (json!({"id": "F2", "action": "drop"}), "F2 needs a reason_code"),
         (

@@ -177,7 +177,7 @@ async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not
         assert_eq!(result.outcome, ReviewerOutcome::Ok, "{calls}");
         assert_eq!(result.repairs.len(), repairs, "{calls} calls for {patches} patches");
     }
-    // One patch in each answer is no loop.
+    // One patch in each answer is not a loop.
     let step = || (0, Act::Event(SessionEvent::StepFinished("tool-calls".into())));
     let stage = Stage::new(move |_, _| (0..150).map(|_| step()).chain(says(1, "here")).collect());
     let result = run(&stage, &SessionTask { patches: 150, ..task() }).await;

@@ -99,7 +99,7 @@ const JOINTS: [&str; 3] = [" so", " and", " but"];
 const REASONS: [&str; 3] = [" because ", " since ", " given that "];
 /// Signs between clauses.
 const BREAKS: [&str; 9] = [", ", ": ", " - ", "–", "—", "，", "、", "：", "،"];
-/// Names of what runs a text: a sentence that says what runs is no mere description.
+/// Names of what runs a text: a sentence about what runs describes nothing.
 const RUNNING: &[&str] = &["eval", "exec", "system", "shell", "popen", "spawn"];
 /// Beginnings of plans in the other languages that a project may be in.
 const PLANS_ELSEWHERE: &[&str] = &[
