@@ -531,7 +531,7 @@ async fn rules_of_ones_own_with_faults() {
     let (provider, repository) = (provider().await, Repository::clean());
     repository.git(&["checkout", "--quiet", "main"]);
     repository.write(".conclave.toml", "[codex]\nrules = \"rules\"\n");
-    let rule = "[[rule]]\nid = \"A-1\"\nwhen = \"x\"\nlink = \"https://rules.example.com/a-1\"\npaths = [\"**\"]\n";
+    let rule = "[[rule]]\nid = \"A-1\"\nwhen = \"x\"\nuse = \"y\"\nlink = \"https://rules.example.com/a-1\"\npaths = [\"**\"]\n";
     repository.write("rules/a.toml", rule);
     repository.commit("Rules");
     let doctor = || {
