@@ -98,7 +98,7 @@ pub(super) fn visible(answer: &str) -> Visible {
 fn head<'a>(answer: &'a str, aside: &mut Aside) -> (String, bool, &'a str) {
     let mut kept = String::new();
     let mut rest = answer;
-    loop {
+    for _ in 0..MAX_MARKS {
         let Some((at, mark, end)) = first_mark(rest, beginning(rest)).or_else(|| end_of_drafts(rest)) else {
             return (kept, false, rest);
         };
@@ -134,7 +134,12 @@ fn head<'a>(answer: &'a str, aside: &mut Aside) -> (String, bool, &'a str) {
             }
         }
     }
+    (kept, false, rest)
 }
+
+/// Number of marks of a template that are taken off the beginning of an answer. Looking for each reads on to where the findings begin;
+/// what stands behind so many is read as text.
+const MAX_MARKS: usize = 1_000;
 
 /// The end of thinking that holds whole blocks of findings and that the template itself has opened; the answer follows.
 fn end_of_drafts(text: &str) -> Option<(usize, Mark, usize)> {
@@ -275,6 +280,13 @@ fn closing(text: &str, name: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_marks_alone_is_read_at_once() {
+        let marks = format!("{}{}", "<think>".repeat(100_000), "</think>".repeat(100_000));
+        let seen = visible(&format!("{marks}<findings></findings>")).text;
+        assert!(seen.ends_with("</think><findings></findings>"), "the rest of them is text");
+    }
 
     #[test]
     fn thinking_and_tokens_around_an_answer_are_taken_off() {
