@@ -285,7 +285,10 @@ mod tests {
     fn a_text_of_marks_alone_is_read_at_once() {
         let marks = format!("{}{}", "<think>".repeat(100_000), "</think>".repeat(100_000));
         let seen = visible(&format!("{marks}<findings></findings>")).text;
-        assert!(seen.ends_with("</think><findings></findings>"), "the rest of them is text");
+        assert!(
+            seen.ends_with("</think><findings></findings>"),
+            "the rest of them is text"
+        );
     }
 
     #[test]
