@@ -363,17 +363,18 @@ async fn a_finding_that_cannot_be_read_does_not_vanish_when_the_next_answer_has_
     let (cut, _) = whole.split_once("<evidence>").unwrap();
     let without_severity = whole.replace("<severity>critical</severity>\n", "");
     for (unreadable, causes) in played([
-        (format!("<findings>\n{cut}"), vec![]),
-        (format!("{whole}{NOTHING}"), vec![]),
+        (format!("<findings>\n{cut}"), vec!["no_judge"]),
+        (format!("{whole}{NOTHING}"), vec!["no_judge"]),
         (
             block(&whole).replace('<', "&lt;").replace('>', "&gt;") + NOTHING,
-            vec![],
+            vec!["no_judge"],
         ),
-        (format!("CRITICAL: {FILE}:5 reads what it is given."), vec![]),
+        (format!("CRITICAL: {FILE}:5 reads what it is given."), vec!["no_judge"]),
         (block(&without_severity), vec!["unproven_critical"]),
     ]) {
         let seen = reviewed(&file_with(line), &[&unreadable, NOTHING]).await;
-        let outcome = if causes.is_empty() { "failed" } else { "ok" };
+        // With the only reviewer failed, there is nothing to judge.
+        let outcome = if causes == ["no_judge"] { "failed" } else { "ok" };
         assert_eq!(
             seen.reviewer()["outcome"],
             outcome,

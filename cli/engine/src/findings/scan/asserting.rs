@@ -96,6 +96,7 @@ const BEGINNINGS: &[&str] = &[
     "tracing",
     "scanning",
     "continuing",
+    "moving on",
     "going to",
     "need to",
     "want to",

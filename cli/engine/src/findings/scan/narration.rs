@@ -114,10 +114,20 @@ const PLANS_ELSEWHERE: &[&str] = &[
     "als nächstes lese",
     "als nächstes prüfe",
     "zuerst lese ich",
+    "zunächst lese",
+    "zunächst schaue",
+    "dann lese ich",
+    "dann prüfe ich",
+    "nun lese ich",
+    "nun prüfe ich",
+    "schauen wir",
+    "sehen wir",
     "je lis",
     "je vérifie",
     "je regarde",
     "je vais",
+    "je commence par",
+    "commençons par",
     "voyons",
     "regardons",
     "leo",
@@ -127,20 +137,25 @@ const PLANS_ELSEWHERE: &[&str] = &[
     "voy a comprobar",
     "voy a verificar",
     "veamos",
+    "empiezo por",
+    "comienzo por",
     "vou ler",
     "vou verificar",
     "vou analisar",
     "vou ver",
+    "começo por",
     "leggo",
     "controllo",
     "verifico",
     "vediamo",
+    "comincio da",
     "ora leggo",
     "ik lees",
     "ik bekijk",
     "ik controleer",
     "ik kijk",
     "laten we",
+    "eerst lees ik",
     "czytam",
     "sprawdzam",
     "sprawdzę",
@@ -205,7 +220,9 @@ pub fn may_assert(text: &str, paths: &[&str]) -> Vec<String> {
 /// The text in front of its findings and behind them. Where it breaks off within one, nothing stands behind them.
 fn without_findings(text: &str) -> String {
     let around = |start: usize, end: usize| format!("{}\n{}", &text[..start], &text[end..]);
-    if let (Some(first), Some(last)) = (tags(text).next(), tags(text).last()) {
+    if let (Some(first), Some(last)) = (tags(text).next(), tags(text).last())
+        && !json::is_around(text, Some(first.start))
+    {
         let is_block = tags(text).any(|tag| tag.name == Name::Findings);
         let ends = if is_block { Name::Findings } else { Name::Finding };
         let is_whole = last.name == ends && last.kind != Kind::Open;
