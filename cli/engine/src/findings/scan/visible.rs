@@ -139,7 +139,7 @@ fn head<'a>(answer: &'a str, aside: &mut Aside) -> (String, bool, &'a str) {
 
 /// Number of marks of a template that are taken off the beginning of an answer. Looking for each reads on to where the findings begin;
 /// what stands behind so many is read as text.
-const MAX_MARKS: usize = 1_000;
+const MAX_MARKS: usize = 100;
 
 /// The end of thinking that holds whole blocks of findings and that the template itself has opened; the answer follows.
 fn end_of_drafts(text: &str) -> Option<(usize, Mark, usize)> {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_text_of_marks_alone_is_read_at_once() {
-        let marks = format!("{}{}", "<think>".repeat(100_000), "</think>".repeat(100_000));
+        let marks = format!("{}{}", "<think>".repeat(5_000), "</think>".repeat(5_000));
         let seen = visible(&format!("{marks}<findings></findings>")).text;
         assert!(
             seen.ends_with("</think><findings></findings>"),
