@@ -434,7 +434,7 @@ async fn a_refusal_beside_an_empty_list_approves_in_no_format() {
                 let outcome = reviewed_in(format, &acting(once).await, &Repository::clean()).await;
                 let (verdict, ended, repairs) = seen(&outcome);
                 assert_eq!((verdict.as_str(), ended.as_str()), ("approved", "ok"), "{format}");
-                // There a refusal has words, and nobody knows what they refuse.
+                // There a refusal has words, which may refuse anything.
                 let expected = match format {
                     "responses" => json!(["filtered", "unreadable"]),
                     _ => json!(["filtered"]),
