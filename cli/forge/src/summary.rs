@@ -30,7 +30,7 @@ pub(crate) async fn post(
     }
 }
 
-/// The same, but what another job posts at the same time is not written over: whoever calls has not read it.
+/// Posts the summary like [`post`], unless another job has posted one since the conversation was read: the caller must read that first.
 pub(crate) async fn post_unless_second(
     api: &dyn ForgeApi,
     bot: &BotIdentity,

@@ -69,7 +69,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
         explain: arguments.explain,
     };
     match Box::pin(run::plan::plan(source, &request, &scratch, context)).await {
-        // A range that adds nothing is no failure.
+        // An empty range succeeds.
         Err(Failure::Local(LocalError::Empty(reason))) => {
             context.output.note(&nothing_to_review(&reason));
             Ok(Exit::Reviewed)

@@ -22,7 +22,7 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Registries that nobody wonders about.
+    /// Public registries of the format: a package from there is not worth a finding.
     const fn usual(&self) -> &'static [&'static str] {
         usual_registries(self.format)
     }

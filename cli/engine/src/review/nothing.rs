@@ -5,8 +5,8 @@ use conclave_shared::{reviewer::ReviewerName, risk::RiskTier, verdict::Verdict};
 use super::{ApprovalHold, CarryOver, Coverage, HoldCause, Review, ReviewSubject, ReviewerReport, SCHEMA_VERSION};
 
 impl Review {
-    /// The report of a change that has nothing to review, for this reason. There is no finding in it, and no approval: nobody
-    /// has looked at anything.
+    /// The report of a change that has nothing to review, for this reason. It has no findings and approves nothing, because no file was
+    /// read.
     pub fn of_nothing(run_id: String, subject: &ReviewSubject, reason: &str) -> Self {
         let summary = format!("There was nothing to review: {reason}.");
         let settings = subject.settings_commit();

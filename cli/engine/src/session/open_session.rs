@@ -259,7 +259,7 @@ impl<'a> Session<'a> {
         if route.models != self.route.models {
             self.context.ledger.assign(&self.id, &task.name, &route.models);
         }
-        // The effort is that of whoever is asked next: another model reads the whole session anew anyway.
+        // Another model reads the whole session anew, so a changed effort invalidates no cache.
         if route.effort != self.route.effort {
             self.context.ledger.set_effort(&self.id, route.effort);
         }

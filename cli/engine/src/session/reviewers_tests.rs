@@ -998,7 +998,7 @@ async fn what_is_not_known_to_tell_no_problem_is_asked_about_once_and_an_empty_l
         (told, empty.clone(), empty.clone(), 2),
         (told, block(std::slice::from_ref(&whole)), empty.clone(), 1),
         (calm, empty.clone(), empty.clone(), 1),
-        // What it says of its reading once it was asked is no answer.
+        // Words beside a tool call do not answer the question.
         (told, empty.clone(), format!("CALL The caller is odd.\n{empty}"), 2),
         // Beside findings, of a problem that none of them reports.
         (

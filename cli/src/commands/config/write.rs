@@ -23,8 +23,8 @@ use crate::{
     exit::{Exit, Failure},
 };
 
-/// Maximum number of times that a switch is looked at anew because of another change: in an incident several people write at once,
-/// and nobody should have to type it again.
+/// Maximum number of attempts at a switch when other changes come first. In an incident several people write at once, and the command
+/// should succeed without being typed again.
 const SWITCH_ATTEMPTS: usize = 4;
 const STALE_SWITCH: &str = "note: the configuration was changed meanwhile; looking at it again";
 
