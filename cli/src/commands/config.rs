@@ -1,5 +1,6 @@
 //! `conclave config`: the configuration of all reviews, for the people who run them.
 
+mod effects;
 mod file;
 mod page;
 mod write;

@@ -1,5 +1,8 @@
 //! The evidence check: the quoted code must exist, and the line is corrected to where it stands.
 
+mod citation;
+mod standing;
+
 use std::collections::{BTreeSet, HashMap};
 
 use conclave_shared::{
@@ -10,17 +13,20 @@ use conclave_shared::{
     severity::Severity,
 };
 
+use self::{
+    citation::{has_to_cite, rule_of, severity_by},
+    standing::{Standing, stands, stands_in_patch},
+};
 use super::{
     RawFinding, doubts,
     locate::{Place, locate, locate_adorned, nearest},
-    removed::Sides,
     scan::Report,
     written::{category_of, claims_injection, confidence, normalise_path, parse_line, path_of, resolved, shorten},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
     review::CONTEXT_FILE,
-    rules::{CODEX, RuleBook, RuleInForce, names_another},
+    rules::{RuleBook, RuleInForce},
 };
 
 /// Reads a file of the reviewed commit (or of the base, for a deleted file).
@@ -413,155 +419,6 @@ fn changes(file: &FileDiff, at_base: bool, line: u32) -> bool {
 /// Returns whether it is known which lines the merge request changes.
 fn has_lines(file: &FileDiff, at_base: bool) -> bool {
     !at_base && file.lines.distance_to_added(1).is_some()
-}
-
-/// A finding whose quote stands.
-struct Standing {
-    /// With its texts as they were meant.
-    raw: RawFinding,
-    place: Place,
-    /// The quote as it stands there.
-    quote: String,
-    /// The quoted code that is gone, where the finding is about that.
-    removed: Option<String>,
-}
-
-/// Returns the finding whose quote stands at head in the form of a patch, or among the lines that the change removes.
-fn stands_in_patch(
-    raw: &RawFinding,
-    file: &FileDiff,
-    head: &str,
-    line: u32,
-    source: &mut impl SourceReader,
-) -> Option<Standing> {
-    let base = source.read(&file.path, true)?;
-    let sides = Sides {
-        base: &base,
-        head,
-        lines: &file.lines,
-    };
-    let written = raw.code("evidence")?;
-    let standing = |(place, quote, removed)| Standing {
-        raw: raw.clone(),
-        place,
-        quote,
-        removed,
-    };
-    let in_patch = sides.locate_patch(written, line);
-    let found = in_patch.map(|(place, quote)| (place, quote, None)).or_else(|| {
-        let (place, code) = sides.locate_removed(written, line)?;
-        Some((place, code.clone(), Some(code)))
-    });
-    found.map(standing)
-}
-
-/// Returns the finding with the place of its quote, and the quote as it stands there. A reviewer that escaped the code escaped its
-/// other texts, too.
-fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> bool) -> Option<Standing> {
-    let standing = |raw: &RawFinding, place, quote| Standing {
-        raw: raw.clone(),
-        place,
-        quote,
-        removed: None,
-    };
-    let place_of = |raw: &RawFinding| locate(content, raw.code("evidence").unwrap_or_default(), line, &changed);
-    if let Some((place, quote)) = place_of(raw) {
-        return Some(standing(raw, place, quote));
-    }
-    let plain = raw.map(|text| htmlize::unescape(text).into_owned());
-    if let Some((place, quote)) = place_of(&plain) {
-        return Some(standing(&plain, place, quote));
-    }
-    let written = raw.code("evidence").unwrap_or_default();
-    let (place, quote) = locate_adorned(content, written)?;
-    let is_escaped = plain.code("evidence") != Some(written);
-    Some(standing(if is_escaped { &plain } else { raw }, place, quote))
-}
-
-/// The rule that the finding cites. One that is for other files is invented like code that does not exist.
-fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r RuleInForce, Refusal> {
-    let written = raw.get("rule").filter(|id| !id.is_empty());
-    let written = written.ok_or_else(|| Refusal::Unruled("it cites no rule; give the id of the rule".into()))?;
-    let rule = match rules.named(written)[..] {
-        [rule] if !names_another(written, rule) => rule,
-        [_] => {
-            let fault = format!(
-                "`{}` names more than one rule; give one finding for each",
-                shorten(written)
-            );
-            return Err(Refusal::Unruled(fault));
-        }
-        [] => {
-            let fault = format!(
-                "there is no rule `{}`; give the id of the rule as it is listed",
-                shorten(written)
-            );
-            return Err(Refusal::Unruled(fault));
-        }
-        _ => {
-            let fault = format!("`{}` are several rules; give one finding for each", shorten(written));
-            return Err(Refusal::Unruled(fault));
-        }
-    };
-    if rule.files.contains(path) {
-        return Ok(rule);
-    }
-    Err(Refusal::Hallucinated(format!(
-        "the rule {} is not for {}",
-        rule.id,
-        shorten(path)
-    )))
-}
-
-/// Returns whether what a reviewer finds is breaches of rules and nothing else.
-fn has_to_cite(reviewer: &ReviewerName) -> bool {
-    reviewer.as_str() == CODEX
-}
-
-/// The severity of a breach that this reviewer calls so severe. Another one than that of rules may report more than the breach.
-fn severity_by(rule: &RuleInForce, reviewer: &ReviewerName, reported: Severity) -> Severity {
-    let severity = rule.severity(reported);
-    if has_to_cite(reviewer) {
-        severity
-    } else {
-        severity.max(reported)
-    }
-}
-
-/// The rule that the finding breaks, if any.
-fn rule_of<'r>(
-    reviewer: &ReviewerName,
-    raw: &RawFinding,
-    rules: Option<&'r RuleBook>,
-    path: &str,
-) -> Result<Option<&'r RuleInForce>, Refusal> {
-    match rules {
-        Some(rules) if has_to_cite(reviewer) => cited(raw, rules, path).map(Some),
-        Some(rules) => cited_besides(raw, rules, path),
-        None => Ok(None),
-    }
-}
-
-/// The rule that the finding of a reviewer cites which was given none: one that is for its file. What else it calls a rule is
-/// nothing to go by, and no fault.
-fn cited_besides<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<Option<&'r RuleInForce>, Refusal> {
-    let Some(written) = raw.get("rule") else {
-        return Ok(None);
-    };
-    let of_file = rules
-        .named(written)
-        .into_iter()
-        .filter(|rule| rule.files.contains(path));
-    let is_serious = |rule: &&RuleInForce| rule.on_breach.is_some_and(OnBreach::is_serious);
-    let (serious, others): (Vec<_>, Vec<_>) = of_file.partition(is_serious);
-    match serious[..] {
-        [] => Ok(others.into_iter().max_by_key(|rule| rule.on_breach)),
-        [rule] => Ok(Some(rule)),
-        _ => {
-            let fault = format!("`{}` are several rules; give one finding for each", shorten(written));
-            Err(Refusal::Hallucinated(fault))
-        }
-    }
 }
 
 /// Returns whether tags that ended a text of the finding can be quoted code.
