@@ -5,7 +5,7 @@ use conclave_gateway::{GatewayEvent, Wire};
 use futures_util::future::join_all;
 
 use crate::{
-    client::body,
+    client::{Outcome, body},
     rig::{OPUS_NEW, Rig, model, rig, rig_with, session},
 };
 
@@ -19,19 +19,21 @@ fn told(rig: &Rig) -> Vec<(String, bool)> {
     used.collect()
 }
 
+/// What comes of so many sessions that ask at the same time.
+async fn ask_at_once(rig: &Rig, sessions: usize) -> Vec<Outcome> {
+    let calls = (0..sessions).map(|number| async move {
+        let name = format!("ses_{number}");
+        rig.gateway.assign(&session(&name), "security", &[model(OPUS_NEW)]);
+        let body = body(Wire::Anthropic, model(OPUS_NEW).model(), &name);
+        rig.send(OPUS_NEW, &name, &body).await
+    });
+    join_all(calls).await
+}
+
 #[tokio::test]
 async fn the_last_call_is_made_once_however_many_ask_for_it_at_the_same_time() {
     let rig = rig_with(|config| config.budget.run_calls = Some(5)).await;
-    let calls = (0..12).map(|number| {
-        let name = format!("ses_{number}");
-        rig.gateway.assign(&session(&name), "security", &[model(OPUS_NEW)]);
-        let rig = &rig;
-        async move {
-            let body = body(Wire::Anthropic, model(OPUS_NEW).model(), &name);
-            rig.send(OPUS_NEW, &name, &body).await
-        }
-    });
-    let outcomes = join_all(calls).await;
+    let outcomes = ask_at_once(&rig, 12).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_whole()).count(), 5);
     assert_eq!(rig.provider.requests().len(), 5);
     let refused = outcomes.iter().filter(|outcome| !outcome.is_whole());
@@ -67,16 +69,7 @@ async fn tokens_have_a_budget_too_and_what_is_optional_stops_first() {
 #[tokio::test]
 async fn calls_at_the_same_time_do_not_spend_a_budget_together_that_has_room_for_one() {
     let rig = rig_with(|config| config.budget.run_tokens = Some(1)).await;
-    let calls = (0..7).map(|number| {
-        let name = format!("ses_{number}");
-        rig.gateway.assign(&session(&name), "security", &[model(OPUS_NEW)]);
-        let rig = &rig;
-        async move {
-            let body = body(Wire::Anthropic, model(OPUS_NEW).model(), &name);
-            rig.send(OPUS_NEW, &name, &body).await
-        }
-    });
-    let outcomes = join_all(calls).await;
+    let outcomes = ask_at_once(&rig, 7).await;
     let refused = outcomes.iter().filter(|outcome| !outcome.is_whole());
     assert_eq!(rig.provider.requests().len(), 1);
     assert_eq!(
