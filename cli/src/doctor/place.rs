@@ -196,12 +196,16 @@ mod tests {
     fn scratch_space_where_opencode_does_not_find_its_way_is_told_by_the_runtime() {
         let directory = tempfile::tempdir().expect("a directory");
         let directory = Utf8Path::from_path(directory.path()).expect("UTF-8");
-        let (fit, unfit) = (directory.join("ümlaut 漢字"), directory.join("back\\slash"));
+        let (fit, unfit) = (directory.join("ümlaut 漢字 100% 5%x"), directory.join("back\\slash"));
+        let encoded = directory.join("100%20");
         for (place, runtime, status) in [
             (&fit, RuntimeChoice::OpenCode, Status::Ok),
             (&unfit, RuntimeChoice::OpenCode, Status::Failure),
             (&unfit, RuntimeChoice::Auto, Status::Warning),
             (&unfit, RuntimeChoice::Native, Status::Ok),
+            (&encoded, RuntimeChoice::OpenCode, Status::Failure),
+            (&encoded, RuntimeChoice::Auto, Status::Warning),
+            (&encoded, RuntimeChoice::Native, Status::Ok),
         ] {
             let check = scratch(place, runtime);
             // Room on the disk of the test is not the question.
