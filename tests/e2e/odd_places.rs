@@ -165,6 +165,7 @@ async fn worktrees_submodules_and_bare_repositories() {
         text.contains("is where git keeps its own files: change to") && !text.contains("bare"),
         "{text}"
     );
+    assert_eq!(paths(&plan(&inside, &["main..feature"]).await), ["src/users.py"]);
 }
 
 async fn histories_apart_and_damaged_objects() {
