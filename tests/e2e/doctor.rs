@@ -246,6 +246,10 @@ async fn repositories_that_are_shallow_missing_or_empty() {
     );
     let report = Findings::of(at(&partial).env("GITLAB_CI", "true")).await;
     assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+    let compared = place.path().join("compared");
+    repository.git(&["clone", "--quiet", filter, &url, compared.to_str().unwrap()]);
+    let report = Findings::of(at(&compared)).await;
+    report.says("repository", "a partial clone: what is compared by default is here", "");
 
     let report = Findings::of(at(place.path())).await;
     report.only_warning("repository", "is in no git repository", "--repo PATH");

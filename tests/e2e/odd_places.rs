@@ -165,6 +165,7 @@ async fn worktrees_submodules_and_bare_repositories() {
         text.contains("is where git keeps its own files: change to") && !text.contains("bare"),
         "{text}"
     );
+    assert_eq!(paths(&plan(&inside, &["main..feature"]).await), ["src/users.py"]);
 }
 
 async fn histories_apart_and_damaged_objects() {
@@ -258,7 +259,7 @@ async fn where_opencode_does_not_find_its_way_it_is_refused_by_name_or_replaced(
         binary.parent().unwrap().display(),
         std::env::var("PATH").unwrap()
     );
-    for name in ["back\\slash", "two\nlines"] {
+    for name in ["back\\slash", "two\nlines", "100%20"] {
         let scratch = place.path().join(name);
         std::fs::create_dir(&scratch).unwrap();
         let job = |runtime: &str| {

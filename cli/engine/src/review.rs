@@ -146,8 +146,11 @@ pub struct Review {
     pub carry_over: CarryOver,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
-    /// The price of all model calls, in US dollars.
+    /// The price of all model calls, in US dollars, as far as it is known: see `cost_incomplete`.
     pub cost_usd: f64,
+    /// True if `cost_usd` is less than what was paid, because the price of a model or what an answer used is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_incomplete: bool,
     /// The share of all prompt tokens that providers served from their caches, from 0 to 1; `None` without any prompt.
     pub cache_hit_rate: Option<f64>,
 }

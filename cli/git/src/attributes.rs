@@ -143,7 +143,8 @@ impl Repository {
         let mut arguments = vec!["-c", &beside, "check-attr", &source, "--stdin", "-z"];
         arguments.extend(ASKED);
         let mut command = command::git(self.root(), &self.stores, &arguments);
-        command.stdin(Stdio::piped());
+        // Without files git refuses inside of `.git`, although only the tree counts.
+        command.env("GIT_WORK_TREE", ".").stdin(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::Start)?;
         let Some(mut input) = child.stdin.take() else {
             return Err(GitError::Pipe(std::io::ErrorKind::BrokenPipe.into()));
@@ -212,6 +213,31 @@ mod tests {
             }
         );
         assert_eq!(files["b"].filter.as_deref(), Some("lfs"));
+    }
+
+    #[tokio::test]
+    async fn inside_of_the_repositorys_directory_and_in_a_bare_one_they_are_the_same() {
+        let scratch = scratch();
+        let checkout = scratch.path.join("checkout");
+        std::fs::create_dir(&checkout).expect("a directory");
+        git(&checkout, &["init", "--quiet"]);
+        write(&checkout, "sub/a.py", "x\n");
+        write(&checkout, "sub/.gitattributes", "*.py filter=f\n");
+        git(&checkout, &["add", "--all"]);
+        git(&checkout, &["commit", "--quiet", "-m", "one"]);
+        git(&scratch.path, &["clone", "--quiet", "--bare", "checkout", "bare"]);
+        for place in [
+            "checkout",
+            "checkout/sub",
+            "checkout/.git",
+            "checkout/.git/refs",
+            "bare",
+        ] {
+            let repository = Repository::open(&scratch.path.join(place)).await.expect("a repository");
+            let files = repository.checkout_attributes("HEAD", &["sub/a.py"]).await;
+            let files = files.unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(files["sub/a.py"].filter.as_deref(), Some("f"), "{place}");
+        }
     }
 
     #[tokio::test]

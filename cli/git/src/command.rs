@@ -233,7 +233,9 @@ impl ObjectStores {
     }
 
     fn variables(&self) -> Vec<(&'static str, String)> {
-        let read_from: Vec<&str> = self.read_from.iter().map(|path| path.as_str()).collect();
+        // A path may hold the colon that separates them.
+        let quoted = |path: &Utf8PathBuf| format!("\"{}\"", path.as_str().replace('\\', r"\\").replace('"', "\\\""));
+        let read_from: Vec<String> = self.read_from.iter().map(quoted).collect();
         let alternates = (!read_from.is_empty()).then(|| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", read_from.join(":")));
         let write_to = self
             .write_to

@@ -6,7 +6,7 @@ use crate::{command::GitError, places::object_stores, repository::Repository};
 impl Repository {
     /// Returns whether the objects of these commits, which are here, may be missing: whatever comes from the remote of a partial
     /// clone is marked.
-    pub(crate) fn is_partial(&self) -> bool {
+    pub fn is_partial(&self) -> bool {
         object_stores(self.own_objects()).iter().any(|store| {
             let packs = store.join("pack").read_dir_utf8();
             packs

@@ -46,6 +46,27 @@ async fn text(snapshot: &(String, Repository), path: &str) -> Option<String> {
 }
 
 #[tokio::test]
+async fn a_repository_may_have_any_path() {
+    let scratch = scratch();
+    for name in ["a:b", "quo\"te", "back\\slash", "a: \"b\\"] {
+        let root = scratch.path.join(name);
+        std::fs::create_dir(&root).expect("a directory");
+        git(&root, &["init", "--quiet"]);
+        write(&root, "kept.txt", "one\n");
+        commit(&root, "First");
+        write(&root, "new.txt", "new\n");
+        let repository = Repository::open(&root).await.expect("a repository");
+        let own = scratch.path.join(format!("snapshot of {name}"));
+        let taken = repository.snapshot(&own, Uncommitted::WorkingTree).await;
+        let taken = taken
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .taken
+            .expect("changes");
+        assert_eq!(text(&taken, "kept.txt").await.as_deref(), Some("one\n"), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn the_working_tree_is_everything_and_the_index_what_is_staged() {
     let place = Place::new();
     write(&place.root, "staged.txt", "staged\n");

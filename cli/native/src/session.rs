@@ -63,6 +63,14 @@ impl Session {
         let _ = self.watcher.send(event);
     }
 
+    /// Sends an event of a turn, unless the turn was ended meanwhile: to its watcher it would be one of the next turn.
+    pub(crate) fn tell_of(&self, turn: u64, event: SessionEvent) {
+        let state = self.state();
+        if state.running.as_ref().is_some_and(|running| running.turn == turn) {
+            self.tell(event);
+        }
+    }
+
     /// The name of the next message.
     pub(crate) fn next_message(&self) -> String {
         let mut state = self.state();

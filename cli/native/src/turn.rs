@@ -50,7 +50,7 @@ impl Turn {
             let (message, finish) = (answer.id.clone(), answer.finish);
             self.session.add(number, Entry::Answer(answer));
             self.session
-                .tell(SessionEvent::StepFinished(finish.as_str().to_owned()));
+                .tell_of(number, SessionEvent::StepFinished(finish.as_str().to_owned()));
             match finish {
                 Finish::ToolCalls => {}
                 Finish::ContentFilter => {
@@ -69,11 +69,12 @@ impl Turn {
             // Their event may end the turn, and what they brought has to be known by then.
             self.session.add(number, Entry::Results(results));
             for call in &calls {
-                self.session.tell(SessionEvent::Called {
+                let event = SessionEvent::Called {
                     // Some providers number the calls of each answer anew.
                     id: format!("{message} {}", call.id),
                     call: number_of(call),
-                });
+                };
+                self.session.tell_of(number, event);
             }
             self.session.tell(SessionEvent::Alive);
         }

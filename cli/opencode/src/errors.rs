@@ -44,8 +44,8 @@ pub enum ProcessError {
     Start(Utf8PathBuf, #[source] std::io::Error),
     /// Its directories are where it does not find its way.
     #[error(
-        "OpenCode cannot work below {0:?}: to it a path with a backslash or a control character is another path. Set TMPDIR to a \
-         directory without them, or review with `--runtime native`"
+        "OpenCode cannot work below {0:?}: to it a path with a backslash, a control character or an encoded one (`%20`) is \
+         another path. Set TMPDIR to a directory without them, or review with `--runtime native`"
     )]
     Place(Utf8PathBuf),
     /// Its home cannot be made.

@@ -107,11 +107,14 @@ pub fn no_opencode(installed: Option<&Utf8Path>, path: &str) -> Option<ProcessEr
     (!is_there).then(not_on_path)
 }
 
-/// Returns the problem if `OpenCode` does not find its way in directories below this one: it takes a backslash for a `/`.
+/// Returns the problem if `OpenCode` does not find its way in directories below this one: it takes a backslash for a `/`, and `%20` for a
+/// blank.
 pub fn unfit_place(directory: &Utf8Path) -> Option<ProcessError> {
-    let is_unfit = directory
-        .as_str()
-        .contains(|character: char| character == '\\' || character.is_control());
+    let path = directory.as_str();
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let is_encoded = |rest: &str| is_digit(rest.as_bytes().first()) && is_digit(rest.as_bytes().get(1));
+    let is_unfit = path.contains(|character: char| character == '\\' || character.is_control())
+        || path.split('%').skip(1).any(is_encoded);
     is_unfit.then(|| ProcessError::Place(directory.to_owned()))
 }
 

@@ -61,7 +61,12 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
 async fn history(repository: &Repository, in_job: bool) -> Check {
     let root = repository.root();
     let default = repository.default_branch().await;
-    let compared: Vec<&str> = ["HEAD"].into_iter().chain(default.as_deref()).collect();
+    let fork = match &default {
+        Some(default) => repository.merge_base(default, "HEAD").await.ok(),
+        None => None,
+    };
+    let others = default.as_deref().into_iter().chain(fork.as_deref());
+    let compared: Vec<&str> = ["HEAD"].into_iter().chain(others).collect();
     match repository.lacks_objects(&compared).await {
         Err(error) => return Check::of_error(NAME, &error),
         Ok(true) if in_job => {
@@ -87,6 +92,10 @@ async fn history(repository: &Repository, in_job: bool) -> Check {
             Check::warning(NAME, detail)
                 .next("git remote set-head origin --auto, or name a range: conclave local BASE..HEAD")
         }
+        Ok(false) if repository.is_partial() => Check::ok(
+            NAME,
+            format!("{root}, a partial clone: what is compared by default is here"),
+        ),
         Ok(false) => Check::ok(NAME, format!("{root}, with its whole history")),
     }
 }
@@ -196,12 +205,16 @@ mod tests {
     fn scratch_space_where_opencode_does_not_find_its_way_is_told_by_the_runtime() {
         let directory = tempfile::tempdir().expect("a directory");
         let directory = Utf8Path::from_path(directory.path()).expect("UTF-8");
-        let (fit, unfit) = (directory.join("ümlaut 漢字"), directory.join("back\\slash"));
+        let (fit, unfit) = (directory.join("ümlaut 漢字 100% 5%x"), directory.join("back\\slash"));
+        let encoded = directory.join("100%20");
         for (place, runtime, status) in [
             (&fit, RuntimeChoice::OpenCode, Status::Ok),
             (&unfit, RuntimeChoice::OpenCode, Status::Failure),
             (&unfit, RuntimeChoice::Auto, Status::Warning),
             (&unfit, RuntimeChoice::Native, Status::Ok),
+            (&encoded, RuntimeChoice::OpenCode, Status::Failure),
+            (&encoded, RuntimeChoice::Auto, Status::Warning),
+            (&encoded, RuntimeChoice::Native, Status::Ok),
         ] {
             let check = scratch(place, runtime);
             // Room on the disk of the test is not the question.

@@ -124,8 +124,9 @@ pub fn assess(
         // By the worst that was ever said of it: nobody gets it lowered first.
         finding.author_may_settle = author_may_settle(&finding.record, words.author_settles);
         finding.language = words.language;
-        left.push((finding.record.file.clone(), finding.record.line));
-        place(finding, files, &lines);
+        let entry = carry_over.find(&finding.record.fingerprint);
+        let last = entry.and_then(|entry| entry.record.as_ref());
+        left.push(place_again(finding, last, files, &lines));
     }
     give_up_places(&mut all, &left);
     for finding in &mut all {
@@ -249,10 +250,8 @@ fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
         let finding = &mut all[at];
         finding.anchor = AnchorState::Changed;
         finding.code.clear();
-        let record = &mut finding.record;
-        let length = record.end_line.map(|end| end.saturating_sub(record.line));
-        (record.file, record.line) = left[at].clone();
-        record.end_line = length.map(|length| record.line.saturating_add(length));
+        let (file, line) = &left[at];
+        finding.record.move_to(file, *line);
     }
 }
 
@@ -307,6 +306,31 @@ fn is_live(finding: &ExistingFinding) -> bool {
         ThreadState::ResolvedByAuthor => !finding.author_may_settle,
         ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
     }
+}
+
+/// Finds the code again from where the last review had it, which the thread of one that has moved does not tell; or else from where the
+/// thread has it. Returns the former.
+fn place_again(
+    finding: &mut ExistingFinding,
+    last: Option<&FindingRecord>,
+    files: &[FileDiff],
+    texts: &HashMap<&str, Lines>,
+) -> (String, u32) {
+    let told = finding.record.clone();
+    // What people wrote has lines of no file, and quotes what stands elsewhere.
+    if let Some(last) = last.filter(|last| last.file != CONTEXT_FILE) {
+        finding.record.move_to(&last.file, last.line);
+    }
+    let left = (finding.record.file.clone(), finding.record.line);
+    place(finding, files, texts);
+    if finding.anchor == AnchorState::Changed && told.file != left.0 {
+        let last = std::mem::replace(&mut finding.record, told);
+        place(finding, files, texts);
+        if finding.anchor == AnchorState::Changed {
+            finding.record = last;
+        }
+    }
+    left
 }
 
 /// Finds the code again, in the file, or where the file was moved to.

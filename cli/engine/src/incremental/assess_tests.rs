@@ -130,6 +130,33 @@ fn remembered(letter: &str, before: Before, whole: bool) -> Remembered {
 }
 
 #[test]
+fn a_finding_is_looked_for_where_the_last_review_had_it_and_then_where_its_thread_has_it() {
+    let mut entry = remembered("e", Before::Posted, true);
+    let last = entry.record.as_mut().expect("whole");
+    last.file = "src/new.py".to_owned();
+    last.line = 3;
+    let carry_over = CarryOver {
+        findings: vec![entry],
+        ..CarryOver::default()
+    };
+    let files = [changed(), vec![file("src/new.py", "src/new.py", ChangeKind::Added)]].concat();
+    let now = |own: &str, other: &str| {
+        let texts = texts(&[(FILE, own), ("src/new.py", other)]);
+        let rules = RuleBook::default();
+        let found = vec![existing("", "e")];
+        assess(found, &carry_over, &files, &texts, WhoseWords::default(), &rules).remove(0)
+    };
+    let there = now("x\n", "x\ny\nz\ne\n");
+    assert_eq!(place_of(&there), ("src/new.py", 4, AnchorState::ChangedBeside));
+    let gone = now("x\n", "x\ny\nz\n");
+    assert_eq!(place_of(&gone), ("src/new.py", 3, AnchorState::Changed));
+    assert_eq!(gone.text, text_identity("x\ny\nz\n"), "its file is the last one");
+    let back = now(TEXT, "x\n");
+    assert_eq!(place_of(&back), (FILE, 5, AnchorState::Unchanged));
+    assert_eq!(back.text, text_identity(TEXT));
+}
+
+#[test]
 fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
     let carry_over = CarryOver {
         findings: vec![

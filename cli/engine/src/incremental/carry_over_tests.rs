@@ -49,6 +49,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         carry_over: CarryOver::default(),
         seconds: 1.0,
         cost_usd: 0.0,
+        cost_incomplete: false,
         cache_hit_rate: None,
     }
 }

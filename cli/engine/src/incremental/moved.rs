@@ -1,10 +1,10 @@
 //! Earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
 //! that one noise to a reviewer, or in other lines of its own.
 
-use super::{Lines, authority::is_settled_by_person};
+use super::{Lines, authority::is_settled_by_person, unproven::text_identity};
 use crate::{
     diff::{ChangeKind, FileDiff, FilteredDiff},
-    review::{AnchorState, CONTEXT_FILE, ExistingFinding},
+    review::{AnchorState, CONTEXT_FILE, ExistingFinding, PatchId},
 };
 
 /// Among so many files code is looked for. With more, what is serious and was not found counts as standing.
@@ -17,10 +17,19 @@ const SHOWN_LINES: usize = 12;
 #[derive(Debug)]
 pub struct MovedCode<'d> {
     diff: &'d FilteredDiff,
-    /// The places of the findings in the list, and what was found of each.
-    sought: Vec<(usize, Option<Found>)>,
+    sought: Vec<Sought>,
     /// True if a file could not be searched whole.
     is_partial: bool,
+}
+
+/// A finding whose code is looked for.
+#[derive(Debug)]
+struct Sought {
+    /// Its place in the list.
+    at: usize,
+    found: Option<Found>,
+    /// The number of lines that its own file has at head, if that is known.
+    length: Option<u32>,
 }
 
 /// Where code stands now.
@@ -30,6 +39,18 @@ struct Found {
     line: u32,
     state: AnchorState,
     code: String,
+    /// The identity of the text that it stands in.
+    text: Option<PatchId>,
+}
+
+impl Sought {
+    fn new(at: usize) -> Self {
+        Self {
+            at,
+            found: None,
+            length: None,
+        }
+    }
 }
 
 impl<'d> MovedCode<'d> {
@@ -41,7 +62,7 @@ impl<'d> MovedCode<'d> {
             .filter(|(_, finding)| finding.anchor == AnchorState::Changed);
         Self {
             diff,
-            sought: sought.map(|(at, _)| (at, None)).collect(),
+            sought: sought.map(|(at, _)| Sought::new(at)).collect(),
             is_partial: false,
         }
     }
@@ -52,7 +73,7 @@ impl<'d> MovedCode<'d> {
         if self.sought.is_empty() {
             return Vec::new();
         }
-        let own = self.sought.iter().map(|(at, _)| &existing[*at].record.file);
+        let own = self.sought.iter().map(|sought| &existing[sought.at].record.file);
         let at_head = self.diff.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
         let changed = at_head.map(|file| &file.path);
         let left_out = self.diff.filtered.iter().map(|file| &file.path);
@@ -67,6 +88,13 @@ impl<'d> MovedCode<'d> {
     /// Searches the text of a file at head.
     pub fn search(&mut self, existing: &[ExistingFinding], path: &str, text: &str, is_whole: bool) {
         self.is_partial |= !is_whole;
+        let length = u32::try_from(text.lines().count())
+            .ok()
+            .filter(|_| is_whole && path != CONTEXT_FILE);
+        let own = |sought: &&mut Sought| existing[sought.at].record.file == path;
+        for sought in self.sought.iter_mut().filter(own) {
+            sought.length = length;
+        }
         // Who quotes code has not moved it; and who has accepted it in one file has not seen it in another.
         self.search_for(existing, path, text, |finding| {
             path == finding.record.file || (path != CONTEXT_FILE && !is_settled_by_person(finding))
@@ -90,7 +118,7 @@ impl<'d> MovedCode<'d> {
         // Whether the name of what is left out is new is unknown.
         let left_out = self.diff.filtered.iter().map(|file| &file.path);
         let candidates: Vec<(&String, Lines)> = renamed.chain(left_out).map(|path| (path, Lines::new(path))).collect();
-        for (at, best) in &mut self.sought {
+        for Sought { at, found: best, .. } in &mut self.sought {
             let finding = &existing[*at];
             let is_of_words = finding.record.is_prompt_injection() && !is_settled_by_person(finding);
             let anchor = finding.record.anchor.as_ref().filter(|anchor| anchor.is_of_words());
@@ -104,6 +132,7 @@ impl<'d> MovedCode<'d> {
                 line: 1,
                 state: AnchorState::ChangedBeside,
                 code: (*path).clone(),
+                text: text_identity(path),
             });
         }
     }
@@ -117,7 +146,7 @@ impl<'d> MovedCode<'d> {
     ) {
         let lines = Lines::new(text);
         let file = self.diff.files.iter().find(|file| file.path == path);
-        for (at, best) in &mut self.sought {
+        for Sought { at, found: best, .. } in &mut self.sought {
             let finding = &existing[*at];
             if !is_sought(finding) {
                 continue;
@@ -128,14 +157,17 @@ impl<'d> MovedCode<'d> {
             };
             let taken = taken_by_others(existing, *at, path);
             if let Some(found) = find(finding, path, file, &lines, &taken).filter(is_better) {
-                *best = Some(found);
+                *best = Some(Found {
+                    text: text_identity(text),
+                    ..found
+                });
             }
         }
     }
 
     /// Takes the findings to where their code is.
     pub fn settle(self, existing: &mut [ExistingFinding]) {
-        for (at, found) in self.sought {
+        for Sought { at, found, length } in self.sought {
             let Some(finding) = existing.get_mut(at) else { continue };
             match found {
                 Some(found) => {
@@ -150,10 +182,17 @@ impl<'d> MovedCode<'d> {
                     record.file = found.file;
                     finding.anchor = found.state;
                     finding.code = found.code;
+                    finding.text = found.text;
                 }
-                // It may be where the search did not come.
-                None if self.is_partial && finding.record.is_serious() => finding.anchor = AnchorState::ChangedBeside,
-                None => {}
+                None => {
+                    // It may be where the search did not come.
+                    if self.is_partial && finding.record.is_serious() {
+                        finding.anchor = AnchorState::ChangedBeside;
+                    }
+                    if let Some(length) = length {
+                        finding.record.keep_within(length);
+                    }
+                }
             }
         }
     }
@@ -212,6 +251,7 @@ fn find(finding: &ExistingFinding, path: &str, file: Option<&FileDiff>, lines: &
         line,
         state,
         code: code(line).lines().take(SHOWN_LINES).collect::<Vec<_>>().join("\n"),
+        text: None,
     })
 }
 
@@ -292,7 +332,7 @@ mod tests {
         }
         let stays = (FILE.to_owned(), 2, AnchorState::Changed);
         assert_eq!(
-            moved(gone(), &[(FILE, "", true), ("src/new.py", "pass\n", true)]),
+            moved(gone(), &[(FILE, "x\ny\n", true), ("src/new.py", "pass\n", true)]),
             stays
         );
         assert_eq!(
@@ -301,6 +341,39 @@ mod tests {
             "not part of the change"
         );
         assert_eq!(moved(gone(), &[("src/deleted.py", CODE, true)]), stays);
+    }
+
+    #[test]
+    fn what_is_gone_stands_in_a_line_that_is_there() {
+        for (text, is_whole, line) in [
+            ("x\n", true, 1),
+            ("", true, 1),
+            ("x\ny\nz\n", true, 2),
+            ("x\n", false, 2),
+        ] {
+            let mut milder = gone();
+            milder.record.severity = Severity::Warning;
+            let found = moved(milder, &[(FILE, text, is_whole)]);
+            assert_eq!(found, (FILE.to_owned(), line, AnchorState::Changed), "{text}");
+        }
+        let mut block = gone().record;
+        (block.line, block.end_line) = (7, Some(9));
+        block.keep_within(5);
+        assert_eq!((block.line, block.end_line), (3, Some(5)), "as long as it was");
+    }
+
+    #[test]
+    fn the_text_that_a_judge_looks_at_is_that_of_the_file_where_the_code_is() {
+        let text = |path: &str| {
+            let (diff, mut all) = (diff(), vec![gone()]);
+            let mut search = MovedCode::new(&all, &diff);
+            search.search(&all, FILE, "pass\n", true);
+            search.search(&all, path, CODE, true);
+            search.settle(&mut all);
+            all.remove(0).text
+        };
+        assert_eq!(text("src/new.py"), text_identity(CODE));
+        assert_eq!(text("src/edited.py"), text_identity(CODE));
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What follows from what reviewers and judge have said: what stands, the verdict, and what the next review has to know.
 
-use conclave_shared::{pricing::TokenUsage, telemetry::ReviewerOutcome, verdict::Verdict};
+use conclave_shared::{
+    pricing::TokenUsage,
+    telemetry::{ReviewerOutcome, TokensByModel},
+    verdict::Verdict,
+};
 
 use super::{
     ReviewJob,
@@ -16,7 +20,7 @@ use crate::{
     ports::SourceTree,
     repo_config::RubricSettings,
     review::{
-        AcceptedFinding, ApprovalHold, Coverage, CutFile, GivenPatch, JudgedFinding, Review, ReviewSubject,
+        AcceptedFinding, ApprovalHold, Cost, Coverage, CutFile, GivenPatch, JudgedFinding, Review, ReviewSubject,
         ReviewerReport, SCHEMA_VERSION, StopCause, UnprovenFinding,
     },
     rules::ManualReview,
@@ -117,7 +121,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
             |id| judgement.verdicts.on(id).is_some(),
         ),
     });
-    let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
+    let (cost, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
     Review {
         schema_version: SCHEMA_VERSION,
         run_id: job.run_id,
@@ -152,7 +156,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         aside: judgement.verdicts.aside.filter(|_| prior.aside_open),
         carry_over,
         seconds: heard.seconds,
-        cost_usd,
+        cost_usd: cost.usd,
+        cost_incomplete: cost.more,
         cache_hit_rate,
     }
 }
@@ -213,15 +218,14 @@ fn given(files: &[FileDiff], filtered: Vec<FilteredFile>, cut: Vec<CutFile>) -> 
     }
 }
 
-/// The price of all sessions in US dollars, and the share of their prompts that providers served from their caches.
-fn cost<'r>(reports: impl Iterator<Item = &'r ReviewerReport>) -> (f64, Option<f64>) {
+/// The price of all sessions, and the share of their prompts that providers served from their caches.
+fn cost<'r>(reports: impl Iterator<Item = &'r ReviewerReport>) -> (Cost, Option<f64>) {
+    let usage: Vec<TokensByModel> = reports.flat_map(|report| report.usage.clone()).collect();
     let mut tokens = TokenUsage::default();
-    let mut cost_usd = 0.0;
-    for usage in reports.flat_map(|report| &report.usage) {
-        tokens += usage.tokens;
-        cost_usd += usage.cost_usd;
+    for entry in &usage {
+        tokens += entry.tokens;
     }
-    (cost_usd, tokens.prompt_cache_rate())
+    (Cost::of(&usage), tokens.prompt_cache_rate())
 }
 
 /// The verdict. A run that was stopped is inconclusive, unless what it has in hand blocks: the code of each finding was
@@ -339,7 +343,7 @@ fn gaps(
 
 #[cfg(test)]
 mod tests {
-    use conclave_shared::{severity::Severity, telemetry::FindingFate};
+    use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::FindingFate};
 
     use super::*;
     use crate::{
@@ -356,6 +360,33 @@ mod tests {
         entry.remove(FindingFate::Dropped, RemovedBy::Judge);
         entry.refutation = refutation;
         entry
+    }
+
+    #[test]
+    fn a_price_that_is_not_known_is_no_price_of_nothing() {
+        let session = |unpriced| {
+            let mut report = ReviewerReport::skipped(ReviewerName::coordinator());
+            report.usage.push(TokensByModel {
+                model: "a/one".parse().expect("a model"),
+                tokens: TokenUsage {
+                    output: 5,
+                    ..TokenUsage::default()
+                },
+                cost_usd: if unpriced { 0.0 } else { 0.25 },
+                calls: 1,
+                unpriced,
+                uncounted: 0,
+                estimated_usd: 0.0,
+            });
+            report
+        };
+        let of = |reports: &[ReviewerReport]| {
+            let (cost, _) = cost(reports.iter());
+            (cost.usd > 0.0, cost.more)
+        };
+        assert_eq!(of(&[session(false)]), (true, false));
+        assert_eq!(of(&[session(true)]), (false, true));
+        assert_eq!(of(&[session(false), session(true)]), (true, true));
     }
 
     #[test]

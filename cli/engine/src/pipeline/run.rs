@@ -115,7 +115,7 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
             (judged_by != JudgedBy::NotNeeded).then_some(&coordinator),
             &ports.ledger.budget(),
         ),
-        judgement: judgement(&panel, &ports.mailbox, judged_by, &job),
+        judgement: judgement(&panel, &ports.mailbox, (judged_by, coordinator.outcome), &job),
         seconds: started.elapsed().as_secs_f64(),
         panel,
         coordinator,
@@ -179,7 +179,12 @@ fn without_judge(judged_by: JudgedBy, reason: &str) -> (ReviewerReport, JudgedBy
     (report, judged_by)
 }
 
-fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: JudgedBy, job: &ReviewJob) -> Judgement {
+fn judgement(
+    panel: &PanelResult,
+    mailbox: &CoordinatorMailbox,
+    (judged_by, outcome): (JudgedBy, ReviewerOutcome),
+    job: &ReviewJob,
+) -> Judgement {
     let by_rules = |summary: String, degraded: Option<String>| Judgement {
         findings: judge_without_model(panel.findings.clone()),
         verdicts: EarlierVerdicts::default(),
@@ -211,8 +216,25 @@ fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: Judge
         (JudgedBy::Rules(reason), _) => reason,
         (JudgedBy::Coordinator, None) => "its submission was lost".to_owned(),
     };
-    let degraded = format!("The coordinator failed ({reason}); the findings were merged by rules, without a judge.");
-    by_rules(String::new(), Some(degraded))
+    by_rules(
+        String::new(),
+        Some(not_judged(outcome, &reason, panel.findings.is_empty())),
+    )
+}
+
+/// The reason why a review that needs a judge has none: what became of the coordinator, and of the findings.
+fn not_judged(outcome: ReviewerOutcome, reason: &str, is_nothing_found: bool) -> String {
+    let coordinator = if outcome == ReviewerOutcome::Skipped {
+        "The coordinator was not asked"
+    } else {
+        "The coordinator failed"
+    };
+    let findings = if is_nothing_found {
+        "no judge has looked at what was reviewed, in which nothing was found"
+    } else {
+        "the findings were merged by rules, without a judge"
+    };
+    format!("{coordinator} ({reason}); {findings}.")
 }
 
 #[cfg(test)]
@@ -247,5 +269,17 @@ mod tests {
             ..unheard
         };
         assert_eq!(judged_by(&found, false), None, "what one found before it failed");
+    }
+
+    #[test]
+    fn what_became_of_the_judge_and_the_findings_is_said_as_it_was() {
+        assert_eq!(
+            not_judged(ReviewerOutcome::Skipped, "the time is over", true),
+            "The coordinator was not asked (the time is over); no judge has looked at what was reviewed, in which nothing was found."
+        );
+        assert_eq!(
+            not_judged(ReviewerOutcome::Failed, "no healthy model", false),
+            "The coordinator failed (no healthy model); the findings were merged by rules, without a judge."
+        );
     }
 }

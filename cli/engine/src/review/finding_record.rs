@@ -75,6 +75,24 @@ impl FindingRecord {
         on_breach.is_some_and(OnBreach::is_serious)
     }
 
+    /// Moves it to another place. Its length stays.
+    pub(crate) fn move_to(&mut self, file: &str, line: u32) {
+        let length = self.end_line.map(|end| end.saturating_sub(self.line));
+        self.end_line = length.map(|length| line.saturating_add(length));
+        file.clone_into(&mut self.file);
+        self.line = line;
+    }
+
+    /// Moves it to the last lines of a file of so many lines, if it would be behind them. Its length stays.
+    pub(crate) fn keep_within(&mut self, lines: u32) {
+        let length = self.end_line.map_or(0, |end| end.saturating_sub(self.line));
+        let last = lines.saturating_sub(length).max(1);
+        if last < self.line {
+            let file = self.file.clone();
+            self.move_to(&file, last);
+        }
+    }
+
     /// What is remembered of a finding of a review of this commit.
     pub fn new(entry: &JudgedFinding, head_sha: &str) -> Self {
         let finding = &entry.finding;

@@ -45,6 +45,7 @@ impl Review {
             carry_over: CarryOver::default(),
             seconds: 0.0,
             cost_usd: 0.0,
+            cost_incomplete: false,
             cache_hit_rate: None,
         }
     }

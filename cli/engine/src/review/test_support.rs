@@ -50,6 +50,7 @@ pub(crate) fn review() -> Review {
         carry_over: CarryOver::default(),
         seconds: 65.0,
         cost_usd: 0.42,
+        cost_incomplete: false,
         cache_hit_rate: Some(0.5),
     }
 }

@@ -79,8 +79,8 @@ pub struct SessionTask {
     pub name: String,
     /// The message, in parts.
     pub parts: Vec<String>,
-    /// Number of patches that it is given to read.
-    pub patches: usize,
+    /// Number of calls that reading may take: one for each patch that it is shown, and another for each that is its own.
+    pub to_read: usize,
     /// The message for a second, new session, if the first one read more than fits; nothing if less cannot be asked.
     pub smaller: Option<Vec<String>>,
     /// Models, best first.

@@ -169,18 +169,18 @@ async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not
             all.chain(says(1, "here")).collect()
         }
     };
-    // By default 200 calls; more where more than 50 patches have to be read.
-    for (calls, patches, repairs) in [(199, 0, 0), (200, 0, 1), (200, 50, 1), (499, 200, 0), (500, 200, 1)] {
+    // By default 200 calls; more where reading may take more than 100.
+    for (calls, to_read, repairs) in [(199, 0, 0), (200, 0, 1), (200, 100, 1), (499, 400, 0), (500, 400, 1)] {
         let stage = Stage::new(reading(calls));
-        let task = SessionTask { patches, ..task() };
+        let task = SessionTask { to_read, ..task() };
         let result = run(&stage, &task).await;
         assert_eq!(result.outcome, ReviewerOutcome::Ok, "{calls}");
-        assert_eq!(result.repairs.len(), repairs, "{calls} calls for {patches} patches");
+        assert_eq!(result.repairs.len(), repairs, "{calls} calls, {to_read} to read");
     }
     // One patch in each answer is not a loop.
     let step = || (0, Act::Event(SessionEvent::StepFinished("tool-calls".into())));
     let stage = Stage::new(move |_, _| (0..150).map(|_| step()).chain(says(1, "here")).collect());
-    let result = run(&stage, &SessionTask { patches: 150, ..task() }).await;
+    let result = run(&stage, &SessionTask { to_read: 300, ..task() }).await;
     assert_eq!((result.outcome, result.repairs.len()), (ReviewerOutcome::Ok, 0));
 
     let endless = |_: &SessionPrompt, _: usize| -> Play {
@@ -196,6 +196,37 @@ async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not
         reason.contains("`tool_calls` is 200") && reason.contains("--limits tool_calls=400"),
         "{reason}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_batch_of_calls_is_not_the_next_turns() {
+    let batch = |calls: u64| {
+        let called = |number: u64| SessionEvent::Called {
+            id: number.to_string(),
+            call: number,
+        };
+        (1, Act::Events((0..calls).map(called).collect()))
+    };
+    for calls in [200, 220, 256, 300, 700] {
+        let stage = Stage::new(move |_, number| {
+            if number == 1 {
+                vec![batch(calls)]
+            } else {
+                says(1, "here")
+            }
+        });
+        let result = run(&stage, &task()).await;
+        assert_eq!(
+            (result.outcome, result.text.as_deref()),
+            (ReviewerOutcome::Ok, Some("here")),
+            "{calls} calls: {:?}",
+            result.reason
+        );
+        assert_eq!(result.repairs, [RepairKind::Loop]);
+        let prompts = stage.prompts.lock().expect("free");
+        assert_eq!(prompts.len(), 2);
+        assert!(prompts[1].1.parts[0].contains("call no tool any more"));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -53,7 +53,7 @@ pub async fn coordinate(
     let task = SessionTask {
         name: ReviewerName::COORDINATOR.to_owned(),
         parts: vec![format!("{message}\n\n{findings}")],
-        patches: 0,
+        to_read: 0,
         smaller: None,
         route,
         attempt: seconds(context.limits.coordinator_seconds),

@@ -250,7 +250,31 @@ impl<'a> Session<'a> {
             // It must not go on, whatever it is doing; an idle session does not mind.
             let _ = timeout(ABORT, context.runtime.abort(&self.id)).await;
         }
+        if let Ok(TurnEnd::Looping(_)) = end
+            && let Some(reason) = self.leave_turn().await
+        {
+            return Ok(TurnEnd::Failed {
+                reason,
+                remedy: Remedy::None,
+            });
+        }
         end
+    }
+
+    /// Discards the last events of a turn that was ended: the rest of its calls is not the next turn's. Returns why nothing follows, if the
+    /// runtime is gone.
+    async fn leave_turn(&mut self) -> Option<String> {
+        let rest = async {
+            loop {
+                match self.events.recv().await {
+                    Some(SessionEvent::Idle) => return None,
+                    Some(SessionEvent::Gone(reason)) => return Some(reason),
+                    Some(_) => {}
+                    None => return Some("the runtime is gone".to_owned()),
+                }
+            }
+        };
+        timeout(ABORT, rest).await.ok().flatten()
     }
 
     /// The model to ask next, by the route in force. A changed route is reported to the gateway.

@@ -180,7 +180,8 @@ async fn run_member(
     let task = SessionTask {
         name: member.name.to_string(),
         parts: member.parts.clone(),
-        patches: member.patches.len(),
+        // The index has all of them, also for whom none is meant.
+        to_read: member.patches.len() + input.patches.len(),
         smaller,
         route,
         attempt: member.attempt,

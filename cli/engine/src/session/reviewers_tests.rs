@@ -8,10 +8,10 @@ use conclave_shared::reviewer::ReviewerName;
 use super::*;
 use crate::{
     diff::{Content, FileDiff, PatchRange},
-    ports::{BudgetState, Remedy, SourceTree, StrayCall},
+    ports::{BudgetState, Remedy, SessionEvent, SourceTree, StrayCall},
     review::{GivenPatch, RepairKind, StopCause},
     rules::{RuleBook, RuleInForce},
-    session::test_support::{Play, Stage, context, ends, fails, lives, route, says},
+    session::test_support::{Act, Play, Stage, context, ends, fails, lives, route, says},
 };
 
 struct NoSource;
@@ -103,6 +103,36 @@ async fn seven_work_side_by_side_and_no_more_than_allowed() {
     let panel = run_at_once(&context, members(&SEVEN), &input(), 2).await;
     assert_eq!(panel.reports.len(), 7);
     assert_eq!(*stage.most_busy.lock().expect("free"), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_reads_all_patches_that_it_is_shown_is_in_no_loop() {
+    let numbers = 0..230_u64;
+    let input = PanelInput {
+        files: Arc::new(numbers.clone().map(|number| file(&number.to_string(), 1)).collect()),
+        patches: Arc::new(
+            numbers
+                .clone()
+                .map(|number| GivenPatch::file(&format!("p/{number}")))
+                .collect(),
+        ),
+        ..input()
+    };
+    let stage = Stage::new(move |_, _| {
+        let called = |number: u64| SessionEvent::Called {
+            id: number.to_string(),
+            call: number,
+        };
+        let calls = numbers.clone().map(|number| (0, Act::Event(called(number))));
+        calls.chain(nothing_found(1)).collect()
+    });
+    let (context, ..) = context(&stage);
+    let panel = run_panel(&context, members(&["agents_md"]), &input).await;
+    let report = &panel.reports[0];
+    assert_eq!(
+        (report.outcome, report.repairs.as_slice()),
+        (ReviewerOutcome::Ok, &[][..])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -32,6 +32,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     Event(SessionEvent),
+    /// Events that are sent before anybody can have heard the first.
+    Events(Vec<SessionEvent>),
     Answer(SessionAnswer),
 }
 
@@ -203,6 +205,12 @@ impl AgentRuntime for Stage {
                             ..answer
                         };
                     }
+                    Act::Events(events) => {
+                        let watcher = session.events.as_ref().expect("open");
+                        for event in events {
+                            let _ = watcher.send(event);
+                        }
+                    }
                     Act::Event(event) => {
                         session.busy &= event != SessionEvent::Idle;
                         // Who has ended does not listen any more.
@@ -357,7 +365,7 @@ pub(crate) fn task() -> SessionTask {
     SessionTask {
         name: "security".to_owned(),
         parts: vec!["review".to_owned()],
-        patches: 0,
+        to_read: 0,
         smaller: None,
         route: route(),
         attempt: Duration::from_mins(5),

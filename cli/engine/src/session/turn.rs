@@ -187,17 +187,17 @@ impl Turn<'_> {
         }
     }
 
-    /// The number of answers of the model after which it is stopped: enough to read each of its patches, and to look around.
+    /// The number of answers of the model after which it is stopped: enough to read each patch, and to look around.
     fn max_steps(&self) -> usize {
         if self.is_last {
             return MAX_LAST_STEPS;
         }
-        MAX_STEPS.max(2 * self.task.patches)
+        MAX_STEPS.max(self.task.to_read)
     }
 
     /// The number of calls of tools after which it is stopped. A limit for all reviews must not be below what this session has to read.
     fn max_calls(&self) -> usize {
-        let to_read = 2 * self.task.patches;
+        let to_read = self.task.to_read;
         if self.is_last {
             return to_read + MAX_LAST_STEPS;
         }

@@ -47,6 +47,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         settled: Vec::new(),
         seconds: 1.0,
         cost_usd: 0.0,
+        cost_incomplete: false,
         cache_hit_rate: None,
         accepted: Vec::new(),
         aside: None,

@@ -813,6 +813,33 @@ async fn a_serious_findings_code_is_followed_into_another_file_of_the_change() {
 }
 
 #[tokio::test]
+async fn what_went_with_its_code_is_fixed_where_it_went() {
+    let bad = "bad code that still runs";
+    let scene = Scene::of(&[(A, &text(&[(5, bad)]))]).await;
+    scene.run(&[(A, bad, CRITICAL)]).await;
+    scene.push(&[(A, &text(&[])), ("src/copy.py", &format!("# elsewhere\n{bad}\n"))]);
+    let run = scene.run_judged(&[], says(bad, "not_fixed")).await;
+    assert_eq!(run.surviving(), [format!("critical Bad: {bad}.")]);
+    scene.push(&[("src/copy.py", "# elsewhere\n")]);
+    let fixed = |earlier: &[ExistingFinding]| {
+        let record = &earlier[0].record;
+        assert_eq!(
+            (record.file.as_str(), record.line),
+            ("src/copy.py", 1),
+            "a line that is there"
+        );
+        assert!(
+            needs_models(&[], earlier, false),
+            "no judge has seen this file as it is"
+        );
+        says(bad, "fixed")(earlier)
+    };
+    let run = scene.run_judged(&[], fixed).await;
+    assert_eq!(run.surviving(), [""; 0]);
+    assert!(scene.threads()[0].contains("resolved"), "{:?}", scene.threads());
+}
+
+#[tokio::test]
 async fn a_warning_goes_with_its_code_and_is_not_posted_twice() {
     let bad = "bad code that still runs";
     for reported in [true, false] {
