@@ -169,31 +169,28 @@ impl<'d> MovedCode<'d> {
     pub fn settle(self, existing: &mut [ExistingFinding]) {
         for Sought { at, found, length } in self.sought {
             let Some(finding) = existing.get_mut(at) else { continue };
-            match found {
-                Some(found) => {
-                    let record = &mut finding.record;
-                    if found.file != CONTEXT_FILE {
-                        // The name of a file is one line.
-                        let end_line = record.end_line.filter(|_| found.code != found.file);
-                        let length = end_line.map(|end| end.saturating_sub(record.line));
-                        record.end_line = length.map(|length| found.line.saturating_add(length));
-                        record.line = found.line;
-                    }
-                    record.file = found.file;
-                    finding.anchor = found.state;
-                    finding.code = found.code;
-                    finding.text = found.text;
+            let Some(found) = found else {
+                // It may be where the search did not come.
+                if self.is_partial && finding.record.is_serious() {
+                    finding.anchor = AnchorState::ChangedBeside;
                 }
-                None => {
-                    // It may be where the search did not come.
-                    if self.is_partial && finding.record.is_serious() {
-                        finding.anchor = AnchorState::ChangedBeside;
-                    }
-                    if let Some(length) = length {
-                        finding.record.keep_within(length);
-                    }
+                if let Some(length) = length {
+                    finding.record.keep_within(length);
                 }
+                continue;
+            };
+            let record = &mut finding.record;
+            if found.file != CONTEXT_FILE {
+                // The name of a file is one line.
+                let end_line = record.end_line.filter(|_| found.code != found.file);
+                let length = end_line.map(|end| end.saturating_sub(record.line));
+                record.end_line = length.map(|length| found.line.saturating_add(length));
+                record.line = found.line;
             }
+            record.file = found.file;
+            finding.anchor = found.state;
+            finding.code = found.code;
+            finding.text = found.text;
         }
     }
 }

@@ -113,7 +113,7 @@ async fn who_reads_all_patches_that_it_is_shown_is_in_no_loop() {
         patches: Arc::new(
             numbers
                 .clone()
-                .map(|number| GivenPatch::file(&format!("p/{number}")))
+                .map(|number| GivenPatch::file(format!("p/{number}")))
                 .collect(),
         ),
         ..input()
