@@ -23,7 +23,7 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
-pub use beside::{asserted, is_listed, may_tell, thought};
+pub use beside::{asserted, drafted, is_listed, may_tell, thought};
 pub use broken::{half_finding, whole_findings};
 pub use narration::may_assert;
 pub use raw_finding::RawFinding;

@@ -25,8 +25,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        is_listed, may_assert, path_of, scan, thought, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, drafted, half_finding,
+        holds_findings, is_listed, may_assert, path_of, scan, thought, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -87,7 +87,7 @@ pub(super) struct Answers<'a> {
     asserted: Vec<String>,
     /// Other sentences beside tool calls and findings, of which it is not known that they tell no problem.
     remarked: Vec<String>,
-    /// The same of the thinking in front of the last answer.
+    /// The same of the thinking in front of the last answer, with the findings that reasoning apart from it drafts.
     thought: Vec<String>,
     /// True if it was asked about a problem that no finding reports: it thinks about that once more before it answers.
     is_asked_of_words: bool,
@@ -474,6 +474,7 @@ impl FollowUp for Answers<'_> {
         self.heard.extend(answer.message.clone());
         if !self.is_asked_of_words {
             self.thought = thought(&answer.text, &self.paths());
+            self.thought.extend(drafted(&answer.reasoning));
         }
         self.read(&answer.text).await;
         if holds_findings(&answer.text) {
