@@ -1071,6 +1071,7 @@ async fn what_is_not_known_to_tell_no_problem_is_asked_about_once_and_an_empty_l
         let asked = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
         for question in asked {
             assert!(question.contains("which is it?"), "{question}");
+            assert!(question.starts_with("Your answer was read"), "{question}");
             assert!(question.contains("Everyone becomes admin") || question.contains("The refund is negated"));
         }
     }
