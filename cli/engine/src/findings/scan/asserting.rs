@@ -132,6 +132,9 @@ const BEGINNINGS: &[&str] = &[
     "i am now going to",
     "i'm now going to",
     "i still need to",
+    "time to",
+    "comparing",
+    "compare with",
     "i first need to",
 ];
 /// Words in front of a plan at the beginning of a sentence.

@@ -68,6 +68,7 @@ const OPENINGS: &[&str] = &[
     "step",
     "interesting",
     "perfect",
+    "wait",
 ];
 /// Clauses in front of a plan.
 const OPENING_CLAUSES: [&str; 9] = [
@@ -166,6 +167,8 @@ const PLANS_ELSEWHERE: &[&str] = &[
     "reviso",
     "voy a leer",
     "voy a revisar",
+    "voy a mirar",
+    "voy a ver",
     "voy a comprobar",
     "voy a verificar",
     "veamos",
