@@ -25,6 +25,8 @@ pub(crate) struct Answer {
     pub(crate) id: String,
     /// Its parts, in the model's order.
     pub(crate) blocks: Vec<Block>,
+    /// Its reasoning as it was shown, also what its provider takes back in no form.
+    pub(crate) reasoning: String,
     /// The reason of the model's stop.
     pub(crate) finish: Finish,
     /// The fault that ended the turn instead of an answer.

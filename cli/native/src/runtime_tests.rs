@@ -295,6 +295,7 @@ async fn an_answer_that_a_server_takes_for_reasoning_is_not_lost() {
             answer.text, "<findings></findings>",
             "{name}: beside an answer it is thinking"
         );
+        assert_eq!(answer.reasoning, told, "{name}");
     }
 }
 

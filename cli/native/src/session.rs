@@ -132,6 +132,7 @@ impl Session {
             let answer = Answer {
                 id: self.message(state.messages),
                 blocks: Vec::new(),
+                reasoning: String::new(),
                 finish: Finish::None,
                 fault: Some(fault.clone()),
             };
@@ -189,6 +190,7 @@ impl Session {
         SessionAnswer {
             message: Some(answer.id.clone()),
             text: answer.text(),
+            reasoning: answer.reasoning.clone(),
             finish: (answer.finish != Finish::None).then(|| answer.finish.as_str().to_owned()),
             complete: true,
             fault: answer.fault.clone(),

@@ -122,7 +122,7 @@ impl Turn {
         let mut stream: ModelAnswer = asked.map_err(refused)?;
         let id = self.session.next_message();
         let mut assembler = assembler(self.wire, provider);
-        let mut length = 0;
+        let (mut length, mut reasoning) = (0, String::new());
         while let Some(piece) = stream.next().await {
             let events = match piece {
                 Ok(events) => events,
@@ -145,6 +145,7 @@ impl Turn {
                 let text = "the answer is longer than any model's limit";
                 return Err(fault("MessageOutputLengthError", text, Remedy::None));
             }
+            reasoning.push_str(&delta.thought);
             // Only a part of the answer is a sign of life.
             if delta.len() > 0 {
                 self.session.tell(SessionEvent::Alive);
@@ -165,6 +166,7 @@ impl Turn {
         Ok(Some(Answer {
             id,
             blocks,
+            reasoning,
             finish,
             fault: None,
         }))

@@ -68,7 +68,13 @@ impl From<&Hallucinated> for Report {
     fn from(lost: &Hallucinated) -> Self {
         let line = lost.line.unwrap_or_default();
         let texts = [lost.severity.as_str(), &lost.category, &lost.claim];
-        Self::new(&lost.file, line..=line, Severity::parse_lenient(&lost.severity), texts)
+        Self::new(
+            &lost.file,
+            line..=line,
+            Severity::parse_lenient(&lost.severity),
+            "",
+            texts,
+        )
     }
 }
 

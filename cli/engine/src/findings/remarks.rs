@@ -16,7 +16,7 @@ use serde_json::{Deserializer, Value};
 
 use self::{
     grammar::Grammar,
-    tokens::{Piece, Token, normalized, pieces},
+    tokens::{Piece, Token, is_name, normalized, pieces},
 };
 use super::tags::{Name, attributes_of, tags};
 
@@ -77,6 +77,8 @@ pub(super) fn narrates(clause: &str, paths: &[&str]) -> bool {
     let pieces = pieces(&text, paths).into_iter();
     let tokens: Vec<Token> = pieces
         .filter_map(|piece| match piece {
+            // A name such as `list_orders` needs no backticks.
+            Piece::Token(Token::Word(word), ..) if word.contains('_') && is_name(&word) => Some(Token::Code),
             Piece::Token(token, ..) => Some(token),
             Piece::End | Piece::Line | Piece::Paragraph => None,
         })

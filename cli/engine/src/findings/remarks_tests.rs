@@ -76,6 +76,100 @@ fn what_a_model_says_of_its_own_answer_is_harmless() {
     }
 }
 
+/// Who is asked which of its words tells a problem answers in words, too.
+#[test]
+fn a_denial_of_what_was_asked_is_harmless() {
+    for text in [
+        "None of the quoted sentences is a problem: they describe what I read.",
+        "These were observations, not findings.",
+        "Those sentences only describe the code.",
+        "That was narration; there is nothing to report.",
+        "The quoted sentence describes what the function does and is not a problem.",
+        "None of them is a problem.",
+        "They are none.",
+        "It is none.",
+        "Neither is a problem.",
+        "Neither of those sentences reports a problem.",
+        "Those remarks were just narration of my reading, not problems.",
+        "That was just me narrating my steps.",
+        "I was only describing what I read.",
+        "I was only describing the change, not reporting a problem.",
+        "The sentence describes existing behavior, not a problem.",
+        "These statements are neutral descriptions of the code and do not indicate any issue.",
+        "The quoted words are neither a problem nor a finding.",
+        "This was a neutral observation about the code.",
+        "No problem was intended by those words.",
+        "These notes were part of my reading and are not findings.",
+        "My notes beside the tool calls were only working notes, not findings.",
+        "What I wrote beside the tool calls was narration, not a finding.",
+        "What I wrote describes the change and is no problem.",
+        "It is not a problem; it only says where I was reading.",
+        "Those words were just a plan of what to read.",
+        "They are plain descriptions of what the patch does.",
+        "The quoted sentences are status updates, not problems.",
+        "None of these is a finding.",
+        "All of those sentences are observations, none of them is a problem.",
+        "Die zitierten Sätze beschreiben nur, was ich gelesen habe, und sind keine Befunde.",
+        "Das war nur eine Beschreibung, kein Problem.",
+        "Das sind keine Probleme.",
+        "Keiner der Sätze ist ein Problem.",
+        "Ces phrases décrivent seulement ce que j'ai lu ; ce ne sont pas des problèmes.",
+        "Ce n'est pas un problème.",
+        "Aucune de ces phrases n'est un problème.",
+        "Esas frases solo describen el código, no son problemas.",
+        "Eran observaciones, no hallazgos.",
+        "No es un problema.",
+        "Essas frases apenas descrevem o código e não são problemas.",
+        "Eram observações, não problemas.",
+        "Quelle frasi descrivono solo il codice, non sono problemi.",
+        "Non è un problema.",
+        "Die zinnen beschrijven alleen de code en zijn geen bevindingen.",
+        "Dat is geen probleem.",
+        "To nie są problemy.",
+        "Te zdania tylko opisują kod.",
+        "これらは問題ではありません。",
+        "それはコードの説明であり、問題ではありません。",
+        "这些句子只是描述代码，不是问题。",
+        "这不是问题。",
+    ] {
+        assert!(is_harmless_remark(text), "{text}");
+    }
+    for text in [
+        "Those sentences describe a problem.",
+        "None of the quoted sentences is harmless.",
+        "They describe how an attacker gets in.",
+        "These were findings, not observations.",
+        "The quoted sentence describes what the function does wrong.",
+        "It is not a problem but a disaster.",
+        "That is not only a problem.",
+        "They only describe the injection.",
+        "None of the tests is a finding.",
+        "Not all of them are findings.",
+        "None of them is a minor problem.",
+        "It describes what I found.",
+        "It is not a small problem.",
+        "It describes the missing check.",
+        "That was not narration.",
+        "They are not observations.",
+        "No problem was reported by the tests.",
+        "It does not describe the whole problem.",
+        "The problem is not a problem of the code.",
+        "The sentences are not wrong.",
+        "I was only describing a problem.",
+        "It is a problem, not a finding.",
+        "What I wrote is a problem.",
+        "Das sind Probleme.",
+        "Das ist nicht nur ein Problem.",
+        "Ce sont des problèmes.",
+        "Es un problema.",
+        "Eram problemas, não observações.",
+        "これらは問題です。",
+        "这是问题，不是描述。",
+    ] {
+        assert!(!is_harmless_remark(text), "{text}");
+    }
+}
+
 #[test]
 fn what_alarms_does_so_among_harmless_words() {
     let harmless = "I reviewed all patches and found no issues.";

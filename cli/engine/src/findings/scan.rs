@@ -23,7 +23,7 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
-pub use beside::{asserted, is_listed, may_tell, thought};
+pub use beside::{asserted, drafted, is_listed, may_tell, thought};
 pub use broken::{half_finding, whole_findings};
 pub use narration::may_assert;
 pub use raw_finding::RawFinding;
@@ -63,6 +63,11 @@ const TOLD_BESIDE: &str = "the list is empty, but the text may describe a proble
 /// Fault of a problem in words beside the findings that is none of them; the words follow.
 const TOLD_AMONG: &str = "the text beside the findings describes a problem that none of them reports; move it into a <finding>, or \
     leave it out: ";
+/// Returns whether a fault is a question about words beside an answer that was read.
+pub fn is_about_words(fault: &str) -> bool {
+    fault.starts_with(TOLD_BESIDE) || fault.starts_with(TOLD_AMONG)
+}
+
 /// Fault of an answer that may be a part of its own thinking.
 const STILL_THINKING: &str = "the answer begins to think and never ends that; the findings have to stand behind it";
 /// A block of findings that was opened and never closed.

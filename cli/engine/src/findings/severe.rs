@@ -304,9 +304,13 @@ pub(super) fn is_negation(word: &str) -> bool {
 
 /// Returns whether a sentence has a word for something severe that no word in front of it denies.
 pub(super) fn is_severe(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase();
-    SEVERE.iter().any(|stem| {
-        let mut places = lower.match_indices(stem);
+    severe_stems(&sentence.to_lowercase()).next().is_some()
+}
+
+/// The stems of such words of a sentence in lower case.
+pub(super) fn severe_stems(lower: &str) -> impl Iterator<Item = &'static str> {
+    SEVERE.iter().copied().filter(move |stem| {
+        let mut places = lower.match_indices(*stem);
         places.any(|(at, _)| !is_denied(&lower[..at]))
     })
 }

@@ -83,6 +83,8 @@ pub struct SessionAnswer {
     pub message: Option<String>,
     /// Text of the last message.
     pub text: String,
+    /// Its reasoning, where the provider shows it.
+    pub reasoning: String,
     /// Why the model stopped, if it did.
     pub finish: Option<String>,
     /// True if the message is complete.

@@ -25,8 +25,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, half_finding, holds_findings,
-        is_listed, may_assert, path_of, scan, thought, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, drafted, half_finding,
+        holds_findings, is_about_words, is_listed, may_assert, path_of, scan, thought, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -87,7 +87,7 @@ pub(super) struct Answers<'a> {
     asserted: Vec<String>,
     /// Other sentences beside tool calls and findings, of which it is not known that they tell no problem.
     remarked: Vec<String>,
-    /// The same of the thinking in front of the last answer.
+    /// The same of the thinking in front of the last answer, with the findings that reasoning apart from it drafts.
     thought: Vec<String>,
     /// True if it was asked about a problem that no finding reports: it thinks about that once more before it answers.
     is_asked_of_words: bool,
@@ -131,6 +131,12 @@ impl<'a> Answers<'a> {
     /// Why it is asked once more, for people.
     fn why(&self) -> String {
         let reasons = self.pending.iter().map(|kind| match kind {
+            RepairKind::Unreadable if self.was_read() => {
+                format!(
+                    "it may have told a problem that is in no finding ({})",
+                    self.faults.join("; ")
+                )
+            }
             RepairKind::Unreadable => format!("its answer could not be read ({})", self.faults.join("; ")),
             RepairKind::Quotes => "the evidence of its findings does not hold".to_owned(),
             RepairKind::Unread => "it has not read all of its patches".to_owned(),
@@ -138,6 +144,12 @@ impl<'a> Answers<'a> {
             _ => String::new(),
         });
         reasons.collect::<Vec<_>>().join(", and ")
+    }
+
+    /// Returns whether its answer was read, and leaves only the question what the words beside it are.
+    fn was_read(&self) -> bool {
+        let first = self.faults.first();
+        first.is_some_and(|fault| fault == TOLD_BEFORE || is_about_words(fault))
     }
 
     /// Findings without evidence that are not serious, and those that were unreadable and never came again.
@@ -390,7 +402,7 @@ impl<'a> Answers<'a> {
         if !self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
             self.pending.push(RepairKind::Unreadable);
             self.is_asked_of_words |= self.words.is_some();
-            parts.push(about_faults(&self.faults));
+            parts.push(about_faults(&self.faults, self.was_read()));
         }
         let misquoted: Vec<&Hallucinated> = self.open.iter().filter(|lost| lost.can_be_repaired()).collect();
         if !misquoted.is_empty() && !self.repairs.contains(&RepairKind::Quotes) {
@@ -474,6 +486,7 @@ impl FollowUp for Answers<'_> {
         self.heard.extend(answer.message.clone());
         if !self.is_asked_of_words {
             self.thought = thought(&answer.text, &self.paths());
+            self.thought.extend(drafted(&answer.reasoning));
         }
         self.read(&answer.text).await;
         if holds_findings(&answer.text) {

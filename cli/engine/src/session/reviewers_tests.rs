@@ -11,7 +11,7 @@ use crate::{
     ports::{BudgetState, Remedy, SessionEvent, SourceTree, StrayCall},
     review::{GivenPatch, RepairKind, StopCause},
     rules::{RuleBook, RuleInForce},
-    session::test_support::{Act, Play, Stage, context, ends, fails, lives, route, says},
+    session::test_support::{Act, Play, Stage, context, ends, fails, lives, route, says, says_with_reasoning},
 };
 
 struct NoSource;
@@ -855,6 +855,45 @@ async fn a_problem_that_thinking_asserts_is_asked_about_once_and_one_that_it_wei
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_finding_that_reasoning_drafts_is_asked_about_once_and_what_it_weighs_is_not() {
+    let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
+    let empty = block(&[]);
+    let told = block(std::slice::from_ref(&whole));
+    for (reasoning, answer, turns) in [
+        (whole.as_str(), &empty, 2),
+        (told.as_str(), &empty, 2),
+        (
+            "There is a critical injection in small:4. No, the key is a constant.",
+            &empty,
+            1,
+        ),
+        ("The format: <findings><finding>...</finding></findings>", &empty, 1),
+        (whole.as_str(), &told, 1),
+        ("", &empty, 1),
+    ] {
+        let (reasoning, answer) = (reasoning.to_owned(), answer.clone());
+        let shown = reasoning.clone();
+        let stage = Stage::new(move |_, _| says_with_reasoning(5, &reasoning, &answer));
+        let (context, ..) = context(&stage);
+        let input = PanelInput {
+            source: Arc::new(OneFile),
+            ..input()
+        };
+        let panel = run_at_once(&context, members(&["documentation"]), &input, 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        assert_eq!(
+            (panel.reports[0].outcome, prompts.len()),
+            (ReviewerOutcome::Ok, turns),
+            "{shown}"
+        );
+        let questions = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
+        for question in questions {
+            assert!(question.contains("It reads any key."), "{question}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_told_behind_many_other_sentences_is_asked_about_too() {
     let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
     let reported = "critical: It reads any key.\n";
@@ -1062,6 +1101,7 @@ async fn what_is_not_known_to_tell_no_problem_is_asked_about_once_and_an_empty_l
         let asked = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
         for question in asked {
             assert!(question.contains("which is it?"), "{question}");
+            assert!(question.starts_with("Your answer was read"), "{question}");
             assert!(question.contains("Everyone becomes admin") || question.contains("The refund is negated"));
         }
     }

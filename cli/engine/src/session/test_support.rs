@@ -52,6 +52,7 @@ pub(crate) fn ends(seconds: u64, text: &str, finish: &str) -> Play {
             Act::Answer(SessionAnswer {
                 message: None,
                 text: text.to_owned(),
+                reasoning: String::new(),
                 finish: Some(finish.to_owned()),
                 complete: true,
                 fault: None,
@@ -67,6 +68,15 @@ pub(crate) fn ends(seconds: u64, text: &str, finish: &str) -> Play {
         (0, Act::Event(SessionEvent::StepFinished(finish.to_owned()))),
         (0, Act::Event(SessionEvent::Idle)),
     ]
+}
+
+/// A whole answer after this many seconds, with reasoning that its provider shows apart from it.
+pub(crate) fn says_with_reasoning(seconds: u64, reasoning: &str, text: &str) -> Play {
+    let mut play = says(seconds, text);
+    if let Some((_, Act::Answer(answer))) = play.first_mut() {
+        reasoning.clone_into(&mut answer.reasoning);
+    }
+    play
 }
 
 /// An error after this many seconds.

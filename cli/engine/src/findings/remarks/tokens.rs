@@ -371,7 +371,7 @@ fn path_of(text: &str, paths: &[&str], is_quoted: bool) -> Option<usize> {
 }
 
 /// Returns whether this is a name of code, with nothing severe in it.
-fn is_name(code: &str) -> bool {
+pub(super) fn is_name(code: &str) -> bool {
     let bare = code.strip_suffix("()").unwrap_or(code);
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '$' | '.' | ':');
     let is_number = bare.chars().all(|character| character.is_ascii_digit());

@@ -123,6 +123,19 @@ const BEGINNINGS: &[&str] = &[
     "step",
     "the next step",
     "my next step",
+    "the next step is to",
+    "my next step is to",
+    "the first step is to",
+    "my first step is to",
+    "the plan is to",
+    "my plan is to",
+    "i am now going to",
+    "i'm now going to",
+    "i still need to",
+    "time to",
+    "comparing",
+    "compare with",
+    "i first need to",
 ];
 /// Words in front of a plan at the beginning of a sentence.
 const LEADS: &[&str] = &[
@@ -180,6 +193,34 @@ const REPORTING: &[&str] = &[
     "fix",
     "block",
     "reject",
+];
+/// Words for something wrong which a sentence takes as given where a word points at it: "whether others have the same hole".
+/// "Problem", "bug" and "issue" are none: a change that mends one is read to understand it.
+const PRESUPPOSED: &[&str] = &[
+    "injection",
+    "injections",
+    "vulnerability",
+    "vulnerabilities",
+    "hole",
+    "holes",
+    "mistake",
+    "mistakes",
+    "flaw",
+    "flaws",
+    "exploit",
+    "backdoor",
+    "finding",
+];
+/// Words that point at something.
+const POINTING: &[&str] = &["the", "this", "that", "these", "those", "same", "my"];
+/// Words between one of them and what it points at.
+const BETWEEN: &[&str] = &[
+    "same", "first", "second", "third", "last", "other", "sql", "code", "command", "shell", "html", "critical",
+    "security",
+];
+/// Words behind which it is only a part of a name: "the injection tests", "the finding format".
+const OF_NAMES: &[&str] = &[
+    "point", "points", "test", "tests", "check", "checks", "format", "block", "template", "list",
 ];
 /// Words that a negation in front of them does not reach across.
 const CONCLUDING: &[&str] = &["so", "thus", "therefore", "hence", "but"];
@@ -306,6 +347,26 @@ pub(super) fn before_plan(lower: &str) -> &str {
     }
     let plan = (0..names.len()).find(|at| PLANS.iter().any(|phrase| opens(*at, phrase)));
     plan.map_or(lower, |at| &lower[..starts[at]])
+}
+
+/// Returns whether a sentence in lower case takes a problem as given, also in a plan or a question: "the injection", "the same mistake",
+/// "isn't that a …?".
+pub(super) fn presupposes(lower: &str) -> bool {
+    let plain = without_names(lower);
+    let words: Vec<&str> = words(&plain).collect();
+    let is_of = |word: Option<&&str>, table: &[&str]| word.is_some_and(|word| table.contains(word));
+    let is_given = |at: usize| {
+        let mut before = words[..at].iter().rev().skip_while(|word| BETWEEN.contains(*word));
+        let is_pointed_at = is_of(before.next(), POINTING) || at > 0 && words[at - 1] == "same";
+        is_pointed_at && !is_of(words.get(at + 1), OF_NAMES)
+    };
+    let is_known = |at: usize| PRESUPPOSED.contains(&words[at]) && is_given(at);
+    let asks_back = |three: &[&str]| {
+        ["isn't", "aren't", "wasn't", "weren't"].contains(&three[0])
+            && ["this", "that", "it", "these", "those"].contains(&three[1])
+            && ["a", "an", "the"].contains(&three[2])
+    };
+    words.windows(3).any(asks_back) || (0..words.len()).any(is_known)
 }
 
 /// Returns whether a word is of a script that parts no words.

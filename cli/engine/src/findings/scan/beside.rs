@@ -75,11 +75,7 @@ pub fn thought(answer: &str, paths: &[&str]) -> Vec<String> {
     let thinking = visible::visible(answer).thinking;
     let (mut drafts, words) = drafts(&thinking);
     drafts.extend(json::scan(&words).into_iter().flat_map(|outcome| outcome.findings));
-    let says = |text: &&str| text.contains(char::is_alphanumeric);
-    let claims = drafts.iter().filter(|draft| !draft.is_template()).filter_map(|draft| {
-        let mut fields = ["claim", "scenario", "evidence"].into_iter();
-        fields.find_map(|field| draft.get(field).filter(says))
-    });
+    let claims = drafts.iter().filter_map(claim_of);
     let tells = |sentence: &&str| {
         // The word alone is the name of a field.
         let lower = sentence.to_lowercase();
@@ -88,6 +84,22 @@ pub fn thought(answer: &str, paths: &[&str]) -> Vec<String> {
     };
     let told = claims.chain(sentences(&words).filter(tells));
     told.map(|text| text.trim().to_owned()).collect()
+}
+
+/// The claims of the whole findings, in tags, that the reasoning beside an answer drafts. Reasoning weighs much and rejects most of it,
+/// so that nothing else of it counts.
+pub fn drafted(reasoning: &str) -> Vec<String> {
+    let (drafts, _) = drafts(reasoning);
+    let whole = drafts.iter().filter(|draft| draft.severity().is_some());
+    whole.filter_map(claim_of).map(|text| text.trim().to_owned()).collect()
+}
+
+/// What a draft says, unless it only recites the format.
+fn claim_of(draft: &RawFinding) -> Option<&str> {
+    let says = |text: &&str| text.contains(char::is_alphanumeric);
+    let mut fields = ["claim", "scenario", "evidence"].into_iter();
+    let claim = fields.find_map(|field| draft.get(field).filter(says));
+    claim.filter(|_| !draft.is_template())
 }
 
 /// The findings in tags that a text drafts, and the text without them.
@@ -271,6 +283,17 @@ mod tests {
             assert_eq!(thought(&answer, &PATHS), Vec::<String>::new(), "{text}");
         }
         assert_eq!(thought("This is remote code execution.", &PATHS), Vec::<String>::new());
+        let quoted = format!("This is remote code execution. Draft:\n<findings>{finding}</findings>\nOr is it none?");
+        assert_eq!(drafted(&quoted), ["The rows of others are read."]);
+        for text in [
+            "This is remote code execution.",
+            json,
+            "The format: <finding><severity>critical|warning|suggestion</severity><claim>One sentence.</claim></finding>",
+            "<finding>...</finding>",
+            "<finding>\n<severity>high</severity>\n<claim>It is never closed.</claim>",
+        ] {
+            assert_eq!(drafted(text), Vec::<String>::new(), "{text}");
+        }
     }
 
     #[test]

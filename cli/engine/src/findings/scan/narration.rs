@@ -5,7 +5,7 @@
 
 use super::{
     MAX_ANSWER, MAX_QUOTED,
-    asserting::{asserts_phrase, before_plan, without_names},
+    asserting::{asserts_phrase, before_plan, presupposes, without_names},
     json,
     traces::sentences,
     visible,
@@ -46,11 +46,33 @@ const WEIGHING: &[&str] = &[
 ];
 /// Words alone in front of a comma or a colon.
 const OPENINGS: &[&str] = &[
-    "ok", "okay", "good", "great", "right", "alright", "sure", "so", "now", "next", "then", "first", "second",
-    "finally", "and", "also", "hmm", "thanks", "step",
+    "ok",
+    "okay",
+    "good",
+    "great",
+    "right",
+    "alright",
+    "sure",
+    "so",
+    "now",
+    "next",
+    "then",
+    "first",
+    "second",
+    "finally",
+    "and",
+    "also",
+    "hm",
+    "hmm",
+    "thanks",
+    "step",
+    "interesting",
+    "perfect",
+    "wait",
 ];
 /// Clauses in front of a plan.
-const OPENING_CLAUSES: [&str; 8] = [
+const OPENING_CLAUSES: [&str; 9] = [
+    "next up",
     "to be thorough",
     "to be sure",
     "to be safe",
@@ -60,6 +82,8 @@ const OPENING_CLAUSES: [&str; 8] = [
     "before answering",
     "before i conclude",
 ];
+/// Clauses behind which a plan follows, item by item.
+const HEADINGS: &[&str] = &["plan", "my plan", "next steps", "steps", "one more check"];
 /// Words with which a clause goes on with the plan in front of it, behind "and", "or" and "then".
 const CONTINUING: &[&str] = &[
     "to",
@@ -92,6 +116,15 @@ const CONTINUING: &[&str] = &[
     "make",
     "ensure",
     "compare",
+    "ob",
+    "wie",
+    "wer",
+    "comment",
+    "cómo",
+    "hoe",
+    "jak",
+    "czy",
+    "как",
 ];
 /// Words between what is read and a plan.
 const JOINTS: [&str; 3] = [" so", " and", " but"];
@@ -134,6 +167,8 @@ const PLANS_ELSEWHERE: &[&str] = &[
     "reviso",
     "voy a leer",
     "voy a revisar",
+    "voy a mirar",
+    "voy a ver",
     "voy a comprobar",
     "voy a verificar",
     "veamos",
@@ -240,15 +275,15 @@ fn is_narration(sentence: &str, paths: &[&str]) -> bool {
     let lower = sentence.to_lowercase().replace('’', "'");
     // "I could not read it" weighs nothing.
     let stated = before_plan(&lower).replace("could not", "");
-    sentence.contains(['?', '？'])
-        || words(&stated).any(|word| WEIGHING.contains(&word))
-        || not_harmless(sentence, paths).is_none()
-        || is_made_of_plans(sentence, paths)
+    let weighs = || sentence.contains(['?', '？']) || words(&stated).any(|word| WEIGHING.contains(&word));
+    let is_open = || weighs() || describes(sentence.trim(), paths) || is_made_of_plans(sentence, paths);
+    not_harmless(sentence, paths).is_none() || !presupposes(&lower) && is_open()
 }
 
 /// Returns whether each clause is a plan, goes on with one, or says what is read.
 fn is_made_of_plans(sentence: &str, paths: &[&str]) -> bool {
-    let clauses = clauses(sentence);
+    let whole = with_whole_calls(sentence);
+    let clauses = clauses(&whole);
     let mut is_planning = false;
     let mut each = clauses.iter().copied();
     clauses.len() <= MAX_CLAUSES
@@ -257,7 +292,8 @@ fn is_made_of_plans(sentence: &str, paths: &[&str]) -> bool {
             let stated = before_plan(&lower);
             let goes_on = is_planning && continues(&lower);
             let plans = stated.len() < lower.len() || opens_elsewhere(&lower);
-            is_planning |= plans;
+            let is_heading = HEADINGS.contains(&lower.trim());
+            is_planning |= plans || is_heading;
             // What stands in front of the plan is a part of the clause as it is written, unless a letter changes its length.
             let said = if plans {
                 clause.get(..stated.len()).unwrap_or(stated)
@@ -269,10 +305,27 @@ fn is_made_of_plans(sentence: &str, paths: &[&str]) -> bool {
                 .iter()
                 .find_map(|joint| said.strip_suffix(*joint))
                 .unwrap_or(said);
-            // "Tests: none" denies no problem.
+            // "Tests: none" denies no problem. What is planned may be a list: "checking: imports, callers".
             let is_alone = clauses.len() == 1 || said.contains([' ', '.', '/', '`']);
-            opens_elsewhere(&lower) || goes_on || is_opening(said) || is_alone && describes(said, paths)
+            let is_neutral = || is_alone && describes(said, paths) || is_planning && is_read(said, paths);
+            opens_elsewhere(&lower) || goes_on || is_heading || is_opening(said) || is_neutral()
         })
+}
+
+/// The sentence with the commas in calls of code between backticks, `max(0, offset)`, not to be taken for those between clauses.
+fn with_whole_calls(sentence: &str) -> String {
+    let parts: Vec<&str> = sentence.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return sentence.to_owned();
+    }
+    let whole = parts.iter().enumerate().map(|(at, part)| {
+        if at % 2 == 1 && part.contains('(') {
+            part.replace(", ", ",")
+        } else {
+            (*part).to_owned()
+        }
+    });
+    whole.collect::<Vec<_>>().join("`")
 }
 
 /// The clauses of a sentence.
@@ -293,9 +346,14 @@ fn is_opening(clause: &str) -> bool {
 
 /// Returns whether a clause in lower case goes on with a plan.
 fn continues(clause: &str) -> bool {
+    let is_number = |word: &str| {
+        word.trim_end_matches([')', '.'])
+            .bytes()
+            .all(|sign| sign.is_ascii_digit())
+    };
     let mut behind = clause
         .split_whitespace()
-        .skip_while(|word| ["and", "or", "then", "also"].contains(word));
+        .skip_while(|word| ["and", "or", "then", "also"].contains(word) || is_number(word));
     behind.next().is_some_and(|word| CONTINUING.contains(&word))
 }
 
@@ -313,101 +371,17 @@ fn opens_elsewhere(clause: &str) -> bool {
 
 /// Returns whether a clause is harmless, or says of the code that is read what it calls, returns or holds.
 fn describes(clause: &str, paths: &[&str]) -> bool {
+    not_harmless(clause, paths).is_none() || is_read(clause, paths)
+}
+
+/// Returns whether a clause says of the code that is read what it calls, returns or holds.
+fn is_read(clause: &str, paths: &[&str]) -> bool {
     let lower = clause.to_lowercase();
     let runs = || words(&lower).any(|word| RUNNING.contains(&word));
     let alarms = || is_severe(&lower) || is_alarming(&lower) || asserts_phrase(&without_names(&lower));
-    not_harmless(clause, paths).is_none() || (narrates(clause, paths) && !runs() && !alarms())
+    narrates(clause, paths) && !runs() && !alarms()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ASSERTING: &str = include_str!("../../../../../tests/fixtures/remarks/asserting.txt");
-    const NARRATION: &str = include_str!("../../../../../tests/fixtures/remarks/narration.txt");
-    const ALARMING: &str = include_str!("../../../../../tests/fixtures/remarks/alarming.txt");
-    const PATHS: [&str; 3] = ["app.py", "src/db.py", "src/auth.rs"];
-
-    #[test]
-    fn what_asserts_a_problem_in_any_words_is_told_from_narration() {
-        assert!(ASSERTING.lines().count() >= 59 && NARRATION.lines().count() >= 50);
-        let is_asked = |text: &&str| !may_assert(text, &PATHS).is_empty();
-        let missed: Vec<&str> = ASSERTING.lines().filter(|text| !is_asked(text)).collect();
-        assert_eq!(missed, Vec::<&str>::new());
-        let asked: Vec<&str> = NARRATION.lines().filter(is_asked).collect();
-        assert_eq!(asked, Vec::<&str>::new());
-    }
-
-    #[test]
-    fn what_asserts_a_problem_does_so_among_narration() {
-        for told in ASSERTING.lines() {
-            for text in [
-                format!("Let me read src/db.py. {told}"),
-                format!("I'll read the callers: {told}"),
-                format!("{told}\n\nNow the tests."),
-            ] {
-                assert!(!may_assert(&text, &PATHS).is_empty(), "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_plan_excuses_no_other_clause() {
-        for text in [
-            "Let me read db.py, the permission check was removed.",
-            "Let me read db.py because the permission check was removed.",
-            "I will mention that the check was removed.",
-            "Reading shows that everyone is admin.",
-            "Now I can see that everyone is admin.",
-            "The check was removed, so I'll look at the callers.",
-            "Next: everyone is admin.",
-            "get fails if the list is empty.",
-            "I would block this.",
-            "The change looks good and the query is injectable.",
-            "No finding is minor.",
-            "The handler calls `eval`.",
-            "The function returns every row.",
-            "It returns the password.",
-        ] {
-            assert!(!may_assert(text, &PATHS).is_empty(), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_alarms_beside_an_empty_list_alarms_beside_a_call() {
-        let excused = |text: &str| text.starts_with('{') || text.contains(['?', '？']);
-        let lines: Vec<&str> = ALARMING.lines().filter(|text| !excused(text)).collect();
-        let asked = lines.iter().filter(|text| !may_assert(text, &PATHS).is_empty()).count();
-        // Some of them name a place, weigh, or are signs alone.
-        assert!(asked * 100 >= lines.len() * 90, "{asked} of {}", lines.len());
-    }
-
-    #[test]
-    fn the_findings_are_no_words_beside_them() {
-        let finding = "<finding><severity>critical</severity><claim>Everyone is admin.</claim></finding>";
-        for text in [
-            format!("Here are my findings:\n<findings>{finding}</findings>\nDone."),
-            format!("<findings>{finding}<finding><claim>Everyone is"),
-            format!("<findings>{finding}\n<findi"),
-            format!("<findings>{finding}<finding><claim>Everyone is admin.</claim>\n<evid"),
-            r#"{"findings": [{"severity": "critical", "file": "a.py", "claim": "Everyone is admin."}]}"#.to_owned(),
-            r#"[{"severity": "critical", "file": "a.py", "claim": "Everyone is"#.to_owned(),
-        ] {
-            assert_eq!(may_assert(&text, &PATHS), Vec::<String>::new(), "{text}");
-        }
-        let told = may_assert(&format!("Everyone is admin.\n<findings>{finding}</findings>"), &PATHS);
-        assert_eq!(told, ["Everyone is admin."]);
-    }
-
-    /// It would take minutes if each sentence, or each word, were compared with all others.
-    #[test]
-    fn a_text_made_to_cost_time_is_read_at_once() {
-        for text in [
-            "the file is here. ".repeat(15_000),
-            "it reads one, ".repeat(20_000),
-            "let me ".repeat(40_000),
-        ] {
-            may_assert(&text, &PATHS);
-        }
-    }
-}
+#[path = "narration_tests.rs"]
+mod tests;

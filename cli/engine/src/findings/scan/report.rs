@@ -10,7 +10,7 @@ use super::{
 };
 use crate::findings::{
     claim_words::claim_words,
-    severe::{is_severe, words},
+    severe::{is_alarming, is_severe, severe_stems, words},
     written::parse_line,
 };
 
@@ -23,16 +23,19 @@ pub struct Report {
     /// The lines of its place, as words.
     lines: BTreeSet<String>,
     words: BTreeSet<String>,
+    /// Those of the code that it quotes: names, which any other problem of that code has as well.
+    names: BTreeSet<String>,
     /// Its own sentences: around its tags they stand in an answer, too.
     sentences: BTreeSet<String>,
 }
 
 impl Report {
-    /// The report of these texts about these lines of a file.
+    /// The report of these texts about these lines of a file, with the code that it quotes.
     pub(in crate::findings) fn new<'t>(
         file: &str,
         lines: RangeInclusive<u32>,
         severity: Option<Severity>,
+        code: &str,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Self {
         let text = texts.into_iter().collect::<Vec<_>>().join("\n");
@@ -41,6 +44,7 @@ impl Report {
             severity,
             lines: lines.take(MAX_LINES).map(|line| format!("#{line}")).collect(),
             words: claim_words(&text),
+            names: claim_words(code),
             sentences: sentences(&text).map(|own| own.trim().to_owned()).collect(),
             text,
         }
@@ -48,7 +52,8 @@ impl Report {
 
     /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those of no finding in
     /// particular and of its place, or it names the place of a finding that is as severe as it says. A sentence that does not say how
-    /// severe its problem is may tell a critical one; a finding that is milder has to share two thirds of its words.
+    /// severe its problem is may tell a critical one; a finding that is milder has to share two thirds of its words, but for the names of
+    /// code, and each of its words for something severe.
     pub fn covers(&self, sentence: &str, paths: &[&str]) -> bool {
         if self.sentences.contains(sentence.trim()) {
             return true;
@@ -67,13 +72,21 @@ impl Report {
         if said.is_empty() {
             return is_as_severe || (told.is_none() && introduces(sentence));
         }
-        let known = said.iter().filter(|word| self.words.contains(**word)).count();
-        let is_here = names_line(sentence) && !words.is_disjoint(&self.lines);
         if is_as_severe {
+            let known = said.iter().filter(|word| self.words.contains(**word)).count();
+            let is_here = names_line(sentence) && !words.is_disjoint(&self.lines);
             is_here || known * 2 >= said.len()
         } else {
-            known * 3 >= said.len() * 2
+            let own: Vec<&String> = said.into_iter().filter(|word| !self.names.contains(*word)).collect();
+            let known = own.iter().filter(|word| self.words.contains(**word)).count();
+            known > 0 && known * 3 >= own.len() * 2 && self.is_as_alarming(sentence)
         }
+    }
+
+    /// Returns whether it has the words for something severe that a sentence has.
+    fn is_as_alarming(&self, sentence: &str) -> bool {
+        let (told, own) = (sentence.to_lowercase(), self.text.to_lowercase());
+        severe_stems(&told).all(|stem| own.contains(stem)) && (!is_alarming(&told) || is_alarming(&own))
     }
 
     /// Returns whether a sentence names another of these paths, or a line that is not the finding's.
@@ -122,7 +135,8 @@ static OF_ANY: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     claim_words(
         "critical warning warnings suggestion suggestions high medium low severity nit nits \
          find found finding issue problem concern bug defect flaw vulnerability review reviewed change report reported list \
-         listed see below above following detail two three four five several total file",
+         listed see below above following detail two three four five several total file \
+         first second third let collect evidence more",
     )
 });
 /// Maximum number of lines of a finding's place.
@@ -137,6 +151,7 @@ impl From<&RawFinding> for Report {
             finding.get("file").unwrap_or_default(),
             line..=number("end_line").unwrap_or(line),
             finding.severity().and_then(Severity::parse_lenient),
+            finding.get("evidence").unwrap_or_default(),
             texts,
         )
     }
@@ -153,7 +168,13 @@ impl From<&Finding> for Report {
             &finding.checked,
         ];
         let last = finding.end_line.unwrap_or(finding.line);
-        Self::new(&finding.file, finding.line..=last, Some(finding.severity), texts)
+        Self::new(
+            &finding.file,
+            finding.line..=last,
+            Some(finding.severity),
+            &finding.evidence,
+            texts,
+        )
     }
 }
 
@@ -163,8 +184,38 @@ mod tests {
 
     const PATHS: [&str; 2] = ["app.py", "db.py"];
 
+    const CODE: &str = r#"    return db.one("select * from t where id=" + i)"#;
+
     fn report(severity: Severity, texts: &[&str]) -> Report {
-        Report::new("app.py", 4..=4, Some(severity), texts.iter().copied())
+        let texts = texts.iter().copied().chain([CODE]);
+        Report::new("app.py", 4..=4, Some(severity), CODE, texts)
+    }
+
+    #[test]
+    fn a_milder_finding_does_not_cover_another_problem_of_the_same_names() {
+        let naming = report(
+            Severity::Suggestion,
+            &[
+                "naming",
+                "The parameter i has a name that says nothing to a reader of get.",
+            ],
+        );
+        for told in [
+            "There is a SQL injection in get.",
+            "Found a SQL injection in get.",
+            "I found one critical problem in get.",
+            "I found a race in get.",
+            "I found a leak in the db.",
+            "The name of the parameter says critical things.",
+        ] {
+            assert!(!naming.covers(told, &PATHS), "{told}");
+        }
+        for told in [
+            "The parameter i has a name that says nothing.",
+            "The name of the parameter says nothing to a reader.",
+        ] {
+            assert!(naming.covers(told, &PATHS), "{told}");
+        }
     }
 
     #[test]

@@ -11,15 +11,20 @@ const MAX_NAMED: usize = 12;
 /// Patches named in one message at most.
 const MAX_PATCHES: usize = 60;
 
-/// The message about what could not be read.
-pub(super) fn about_faults(faults: &[String]) -> String {
+/// The message about what could not be read, or about words beside an answer that was.
+pub(super) fn about_faults(faults: &[String], was_read: bool) -> String {
+    let opening = if was_read {
+        "Your answer was read, and leaves a question"
+    } else {
+        "Your answer could not be read"
+    };
     let faults: Vec<String> = faults
         .iter()
         .take(MAX_NAMED)
         .map(|fault| format!("- {}", line(fault)))
         .collect();
     format!(
-        "Your answer could not be read:\n{}\nAnswer once more, with exactly one `<findings>` block and nothing behind \
+        "{opening}:\n{}\nAnswer once more, with exactly one `<findings>` block and nothing behind \
          it. If a quoted line holds one of its tags, leave that line out and quote the lines beside it.",
         faults.join("\n")
     )

@@ -176,6 +176,7 @@ impl Client {
         Ok(SessionAnswer {
             message: info["id"].as_str().map(str::to_owned),
             text: text_of(last),
+            reasoning: text_of_blocks(texts(last, "reasoning")),
             finish: info["finish"].as_str().map(str::to_owned),
             complete: info["time"].get("completed").is_some(),
             fault: info.get("error").map(fault),
@@ -232,16 +233,18 @@ fn parts(message: &Value) -> impl Iterator<Item = &Value> {
 
 /// The text of a message, without its tool calls and reasoning; of an answer that is reasoning alone, that.
 fn text_of(message: &Value) -> String {
-    let texts = |kind: &'static str| {
-        let parts = parts(message).filter(move |part| part["type"] == kind);
-        parts.filter_map(|part| part["text"].as_str())
-    };
-    let text = text_of_blocks(texts("text"));
+    let text = text_of_blocks(texts(message, "text"));
     if message["info"]["finish"] == "stop" {
-        text_or_reasoning(text, texts("reasoning"))
+        text_or_reasoning(text, texts(message, "reasoning"))
     } else {
         text
     }
+}
+
+/// The texts of a message's parts of a kind.
+fn texts<'a>(message: &'a Value, kind: &'static str) -> impl Iterator<Item = &'a str> {
+    let parts = parts(message).filter(move |part| part["type"] == kind);
+    parts.filter_map(|part| part["text"].as_str())
 }
 
 /// A message of the model that holds text.
