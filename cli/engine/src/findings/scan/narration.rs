@@ -5,7 +5,7 @@
 
 use super::{
     MAX_ANSWER, MAX_QUOTED,
-    asserting::{asserts_phrase, before_plan, presupposes, without_names},
+    asserting::{WEIGHING, asserts_phrase, before_plan, presupposes, without_names},
     json,
     traces::sentences,
     visible,
@@ -20,30 +20,6 @@ use crate::findings::{
 const MAX_SENTENCES: usize = 400;
 /// Maximum number of clauses of a sentence that is looked at.
 const MAX_CLAUSES: usize = 30;
-/// Words with which a sentence says that its writer does not know yet. "If" and "would" are none: "it crashes if the list is empty".
-const WEIGHING: &[&str] = &[
-    "whether",
-    "could",
-    "may",
-    "might",
-    "maybe",
-    "perhaps",
-    "possibly",
-    "possible",
-    "potential",
-    "potentially",
-    "suspect",
-    "unless",
-    "unclear",
-    "vielleicht",
-    "könnte",
-    "quizás",
-    "podría",
-    "talvez",
-    "forse",
-    "misschien",
-    "возможно",
-];
 /// Words alone in front of a comma or a colon.
 const OPENINGS: &[&str] = &[
     "ok",
