@@ -76,7 +76,7 @@ fn what_a_model_says_of_its_own_answer_is_harmless() {
     }
 }
 
-/// Who is asked which of its words tells a problem answers in words, too.
+/// The question about words of an answer may be answered in words.
 #[test]
 fn a_denial_of_what_was_asked_is_harmless() {
     for text in [

@@ -19,7 +19,7 @@ fn told(rig: &Rig) -> Vec<(String, bool)> {
     used.collect()
 }
 
-/// What comes of so many sessions that ask at the same time.
+/// The outcomes of this number of sessions that ask at the same time.
 async fn ask_at_once(rig: &Rig, sessions: usize) -> Vec<Outcome> {
     let calls = (0..sessions).map(|number| async move {
         let name = format!("ses_{number}");

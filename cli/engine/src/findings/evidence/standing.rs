@@ -12,7 +12,7 @@ use crate::{
 
 /// A finding whose quote stands.
 pub(super) struct Standing {
-    /// With its texts as they were meant.
+    /// The finding, its texts unescaped where the model escaped them.
     pub(super) raw: RawFinding,
     pub(super) place: Place,
     /// The quote as it stands there.

@@ -94,7 +94,7 @@ pub fn drafted(reasoning: &str) -> Vec<String> {
     whole.filter_map(claim_of).map(|text| text.trim().to_owned()).collect()
 }
 
-/// What a draft says, unless it only recites the format.
+/// The claim of a draft, unless it only recites the format.
 fn claim_of(draft: &RawFinding) -> Option<&str> {
     let says = |text: &&str| text.contains(char::is_alphanumeric);
     let mut fields = ["claim", "scenario", "evidence"].into_iter();
