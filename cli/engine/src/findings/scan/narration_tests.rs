@@ -115,7 +115,7 @@ fn the_findings_are_no_words_beside_them() {
     assert_eq!(told, ["Everyone is admin."]);
 }
 
-/// It would take minutes if each sentence, or each word, were compared with all others.
+/// Comparing each sentence, or each word, with all others would take minutes.
 #[test]
 fn a_text_made_to_cost_time_is_read_at_once() {
     for text in [
