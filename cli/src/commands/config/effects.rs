@@ -1,4 +1,4 @@
-//! What a change of the configuration does besides what it says: providers that come on or go off, reviewers that lose their models.
+//! The effects of a configuration change besides its own text: providers that come on or go off, reviewers that lose their models.
 
 use std::collections::{BTreeMap, BTreeSet};
 
