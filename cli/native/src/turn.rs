@@ -70,8 +70,8 @@ impl Turn {
             self.session.add(number, Entry::Results(results));
             for call in &calls {
                 let event = SessionEvent::Called {
-                    // Some providers number the calls of each answer anew.
-                    id: format!("{message} {}", call.id),
+                    message: message.clone(),
+                    id: call.id.clone(),
                     call: number_of(call),
                 };
                 self.session.tell_of(number, event);

@@ -45,7 +45,10 @@ pub enum SessionEvent {
     Alive,
     /// A call of a tool ended.
     Called {
-        /// The call's own id; the same call may be reported more than once.
+        /// The message of the model that made it, as [`SessionAnswer::message`] names it.
+        message: String,
+        /// The call's id within that message, as some providers number the calls of each anew. The same call may be reported more
+        /// than once.
         id: String,
         /// The tool and its arguments, as a number: alike for calls that are alike.
         call: u64,

@@ -123,7 +123,16 @@ async fn a_turn_without_an_end_is_asked_for_one_and_then_ended() {
 
 #[tokio::test(start_paused = true)]
 async fn the_same_call_again_and_again_is_a_loop_and_one_that_is_reported_twice_is_none() {
-    let called = |id: String, call: u64| (1, Act::Event(SessionEvent::Called { id, call }));
+    let called = |id: String, call: u64| {
+        (
+            1,
+            Act::Event(SessionEvent::Called {
+                message: String::new(),
+                id,
+                call,
+            }),
+        )
+    };
     let step = || (0, Act::Event(SessionEvent::StepFinished("tool-calls".into())));
     let same = move || {
         (0..700)
@@ -161,6 +170,7 @@ async fn the_same_call_again_and_again_is_a_loop_and_one_that_is_reported_twice_
 async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not_among_them() {
     let reading = |calls: u64| {
         let called = move |number: u64| SessionEvent::Called {
+            message: String::new(),
             id: number.to_string(),
             call: number,
         };
@@ -185,6 +195,7 @@ async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not
 
     let endless = |_: &SessionPrompt, _: usize| -> Play {
         let called = |number: u64| SessionEvent::Called {
+            message: String::new(),
             id: number.to_string(),
             call: number,
         };
@@ -202,6 +213,7 @@ async fn calls_without_an_end_are_asked_for_one_and_what_there_is_to_read_is_not
 async fn the_rest_of_a_batch_of_calls_is_not_the_next_turns() {
     let batch = |calls: u64| {
         let called = |number: u64| SessionEvent::Called {
+            message: String::new(),
             id: number.to_string(),
             call: number,
         };
@@ -227,6 +239,34 @@ async fn the_rest_of_a_batch_of_calls_is_not_the_next_turns() {
         assert_eq!(prompts.len(), 2);
         assert!(prompts[1].1.parts[0].contains("call no tool any more"));
     }
+}
+
+/// A runtime may tell of the calls that it has given up only when the turn is over, and the next one has begun.
+#[tokio::test(start_paused = true)]
+async fn calls_of_the_turn_before_that_are_told_late_are_not_the_next_turns() {
+    let batch = || {
+        let called = |number: u64| SessionEvent::Called {
+            message: "message 1".to_owned(),
+            id: number.to_string(),
+            call: number,
+        };
+        (1, Act::Events((0..250).map(called).collect()))
+    };
+    let stage = Stage::new(move |_, number| {
+        if number == 1 {
+            vec![ends(0, "I will search.", "tool-calls").remove(0), batch()]
+        } else {
+            [batch()].into_iter().chain(says(1, "here")).collect()
+        }
+    });
+    let result = run(&stage, &task()).await;
+    assert_eq!(
+        (result.outcome, result.text.as_deref()),
+        (ReviewerOutcome::Ok, Some("here")),
+        "{:?}",
+        result.reason
+    );
+    assert_eq!(result.repairs, [RepairKind::Loop]);
 }
 
 #[tokio::test(start_paused = true)]

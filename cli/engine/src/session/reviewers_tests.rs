@@ -120,6 +120,7 @@ async fn who_reads_all_patches_that_it_is_shown_is_in_no_loop() {
     };
     let stage = Stage::new(move |_, _| {
         let called = |number: u64| SessionEvent::Called {
+            message: String::new(),
             id: number.to_string(),
             call: number,
         };

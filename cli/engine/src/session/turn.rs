@@ -71,7 +71,7 @@ pub(super) struct Turn<'a> {
 #[derive(Debug, Default)]
 struct Calls {
     /// Calls that were reported, with the answer that they are of.
-    known: BTreeMap<String, u32>,
+    known: BTreeMap<(String, String), u32>,
     answers: HashMap<u64, BTreeSet<u32>>,
 }
 
@@ -83,7 +83,7 @@ impl Calls {
 
     /// Counts a call of this answer. Returns whether too many answers made the same one. However often one answer makes it, that is
     /// one fault: the model has not seen a result yet.
-    fn is_one_too_many(&mut self, id: String, call: u64, answer: u32) -> bool {
+    fn is_one_too_many(&mut self, id: (String, String), call: u64, answer: u32) -> bool {
         let answer = *self.known.entry(id).or_insert(answer);
         let alike = self.answers.entry(call).or_default();
         alike.insert(answer);
@@ -142,9 +142,11 @@ impl Turn<'_> {
                             return TurnEnd::Looping(format!("it did not come to an end in {steps} steps"));
                         }
                     }
-                    Some(SessionEvent::Called { id, call }) => {
+                    // The rest of the calls that the turn before was ended for.
+                    Some(SessionEvent::Called { message, .. }) if before.as_deref() == Some(message.as_str()) => {}
+                    Some(SessionEvent::Called { message, id, call }) => {
                         clock.sign_of_life();
-                        if calls.is_one_too_many(id, call, steps) {
+                        if calls.is_one_too_many((message, id), call, steps) {
                             let reason = format!("it made the same call in {MAX_SAME_CALLS} answers");
                             return TurnEnd::Looping(reason);
                         }

@@ -25,7 +25,7 @@ const MAX_ANSWER: usize = 16 * 1024;
 /// Maximum number of characters of what it says of errors.
 const MAX_WORDS: usize = 300;
 
-/// Returns what a program prints for this argument within the limit, in an environment with nothing of the user's but `PATH`, and in this sandbox.
+/// Returns what a program prints for this argument within the limit, in an environment with nothing of the user's but `PATH`, with a home of its own, and in this sandbox.
 ///
 /// # Errors
 /// It does not start, does not end, or prints without end.
@@ -37,10 +37,14 @@ pub(crate) async fn ask(
     sandbox: &Sandbox,
 ) -> io::Result<String> {
     let binary = camino::absolute_utf8(binary)?;
+    // OpenCode makes directories in its home before it answers anything, and ends if it cannot. Others need none.
+    let home = tempfile::Builder::new().prefix("conclave-question-").tempdir().ok();
+    let home = home.as_ref().and_then(|home| Utf8Path::from_path(home.path()));
+    let place = home.unwrap_or(Utf8Path::new("/nonexistent"));
     let (mut command, launch) = match sandbox {
         Sandbox::On(settings) => {
             let mark = new_mark()?;
-            let (launch, command) = sandbox::prepare_question(&binary, path, settings, mark)?;
+            let (launch, command) = sandbox::prepare_question(&binary, path, home, settings, mark)?;
             (Command::from(command), Some((launch, mark)))
         }
         Sandbox::Off(_) => {
@@ -53,7 +57,8 @@ pub(crate) async fn ask(
         .arg(argument)
         .env_clear()
         .env("PATH", path)
-        .env("HOME", "/nonexistent")
+        .env("HOME", place)
+        .env("TMPDIR", place)
         .current_dir("/")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -86,3 +86,20 @@ async fn a_program_that_does_not_end_is_given_up() {
     let error = asked.expect_err("it never answers").to_string();
     assert_eq!(error, "it did not answer `--version` within 60 s");
 }
+
+/// `OpenCode` makes directories there before it answers.
+#[tokio::test]
+async fn a_program_has_a_home_of_its_own_that_is_gone_afterwards() {
+    let bin = bin(&[("homely", "mkdir \"$HOME/.cache\" && echo \"$HOME\"")]);
+    let home = ask(
+        &bin.path.join("homely"),
+        "--version",
+        Duration::from_mins(1),
+        "/usr/bin:/bin",
+        &OFF(),
+    )
+    .await;
+    let home = home.expect("an answer");
+    assert!(home.contains("conclave-question-"), "{home}");
+    assert!(!std::path::Path::new(&home).exists(), "{home}");
+}

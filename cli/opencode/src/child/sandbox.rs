@@ -118,14 +118,17 @@ pub async fn probe_sandbox(settings: &SandboxSettings) -> io::Result<SandboxStat
     ))
 }
 
-/// Prepares a confined start of a program that is asked one thing, for which it needs no file but itself.
+/// Prepares a confined start of a program that is asked one thing, for which it needs no file but itself and a home.
 pub(super) fn prepare_question(
     binary: &Utf8Path,
     path: &str,
+    home: Option<&Utf8Path>,
     sandbox: &SandboxSettings,
     mark: u64,
 ) -> io::Result<(Launch, std::process::Command)> {
-    let files = programs(binary, path, sandbox).chain(system_files());
+    let files = programs(binary, path, sandbox)
+        .chain(home.map(|home| FileRule::required(home, Access::Write)))
+        .chain(system_files());
     let policy = Policy {
         files: files.collect(),
         connect: Vec::new(),

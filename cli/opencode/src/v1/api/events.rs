@@ -51,6 +51,7 @@ fn call_ended(part: &Value) -> Option<SessionEvent> {
     let mut hasher = DefaultHasher::new();
     (part["tool"].as_str(), state["input"].to_string()).hash(&mut hasher);
     Some(SessionEvent::Called {
+        message: part["messageID"].as_str()?.to_owned(),
         id: id.to_owned(),
         call: hasher.finish(),
     })
@@ -240,8 +241,7 @@ mod tests {
     #[test]
     fn calls_that_are_alike_have_the_same_number() {
         let call = |id: &str, input: Value, status: &str| {
-            let part =
-                json!({"type": "tool", "tool": "read", "callID": id, "state": {"status": status, "input": input}});
+            let part = json!({"type": "tool", "tool": "read", "messageID": "m", "callID": id, "state": {"status": status, "input": input}});
             part_event(&part)
         };
         let number = |events: &[SessionEvent]| match events {
