@@ -84,8 +84,10 @@ pub(super) fn coverage(review: &Review) -> String {
     for note in &coverage.notes {
         let _ = writeln!(text, "- {}", escape(note).replace('\n', " "));
     }
-    for warning in review.other_warnings() {
-        let _ = writeln!(text, "- ⚠️ {}", escape(warning).replace('\n', " "));
+    let line = |text: &str| escape(text).replace('\n', " ");
+    let warnings = review.other_warnings().map(|warning| line(warning));
+    for warning in review.model_moves(line, code_span).into_iter().chain(warnings) {
+        let _ = writeln!(text, "- ⚠️ {warning}");
     }
     let _ = writeln!(
         text,
