@@ -103,15 +103,21 @@ pub(crate) fn not_shown_in(plan: &Plan, not_shown: Option<String>) -> Option<Str
 
 /// What the rules mean, once the noise is out.
 pub(crate) fn applied(rules: &RulesHandle, diff: &FilteredDiff) -> AppliedRules {
+    rules.applied_to(&changed_paths(diff))
+}
+
+/// The changed files, with what is left out of the review.
+fn changed_paths(diff: &FilteredDiff) -> Vec<ChangedPath> {
     let reviewed = diff
         .files
         .iter()
         .map(|file| changed_path(&file.path, &file.old_path, true));
-    let filtered = diff
-        .filtered
-        .iter()
-        .map(|file| changed_path(&file.path, &file.path, false));
-    rules.applied_to(&reviewed.chain(filtered).collect::<Vec<_>>())
+    let filtered = diff.filtered.iter().map(|file| ChangedPath {
+        path: file.path.clone(),
+        old_path: file.old_path.clone(),
+        reviewed: false,
+    });
+    reviewed.chain(filtered).collect()
 }
 
 /// A change as the plugins need it.
@@ -258,4 +264,37 @@ async fn instructions(job: &Job, diff: &Diff) -> Result<(Vec<Instructions>, Vec<
         reason: "not looked for, as its path has a line break".to_owned(),
     }));
     Ok((found, unread))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_engine::diff::{FileDiff, FilterReason, FilteredFile};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_moved_out_of_a_rules_paths_has_both_of_its_names_whether_it_is_reviewed_or_not() {
+        let diff = FilteredDiff {
+            files: vec![FileDiff {
+                path: "old/1.sql".to_owned(),
+                old_path: "db/1.sql".to_owned(),
+                ..FileDiff::default()
+            }],
+            filtered: vec![FilteredFile {
+                path: "old/1.png".to_owned(),
+                old_path: Some("db/1.png".to_owned()),
+                reason: FilterReason::Binary,
+            }],
+            ..FilteredDiff::default()
+        };
+        let changed = changed_paths(&diff);
+        let names: Vec<_> = changed
+            .iter()
+            .map(|file| (file.path.as_str(), file.old_path.as_deref()))
+            .collect();
+        assert_eq!(
+            names,
+            [("old/1.sql", Some("db/1.sql")), ("old/1.png", Some("db/1.png"))]
+        );
+    }
 }
