@@ -3,7 +3,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
-    diff::{Content, Diff, FilteredDiff, text_of},
+    diff::{Content, Diff, FileDiff, FilterReason, FilteredDiff, text_of},
     plugin::{self, ReviewPlugin},
     review::Plan,
     rules::AppliedRules,
@@ -108,14 +108,11 @@ pub(crate) fn applied(rules: &RulesHandle, diff: &FilteredDiff) -> AppliedRules 
 
 /// The changed files, with what is left out of the review.
 fn changed_paths(diff: &FilteredDiff) -> Vec<ChangedPath> {
-    let reviewed = diff
-        .files
-        .iter()
-        .map(|file| changed_path(&file.path, &file.old_path, true));
+    let reviewed = diff.files.iter().map(|file| changed_path(file, None));
     let filtered = diff.filtered.iter().map(|file| ChangedPath {
         path: file.path.clone(),
         old_path: file.old_path.clone(),
-        reviewed: false,
+        left_out: Some(file.reason),
     });
     reviewed.chain(filtered).collect()
 }
@@ -177,21 +174,22 @@ pub(crate) async fn faults_of_rules(
     Ok(Some(failures.into_iter().chain(rules.applied().warnings).collect()))
 }
 
-fn changed_path(path: &str, old_path: &str, reviewed: bool) -> ChangedPath {
+fn changed_path(file: &FileDiff, left_out: Option<FilterReason>) -> ChangedPath {
     ChangedPath {
-        path: path.to_owned(),
-        old_path: (old_path != path).then(|| old_path.to_owned()),
-        reviewed,
+        path: file.path.clone(),
+        old_path: (file.old_path != file.path).then(|| file.old_path.clone()),
+        left_out,
     }
 }
 
 /// All files. Whether one is noise is known only later; what cannot be read is certain.
 fn all_paths(diff: &Diff) -> Vec<ChangedPath> {
-    let readable = |file: &conclave_engine::diff::FileDiff| file.content != Content::Binary && file.unread.is_none();
-    diff.files
-        .iter()
-        .map(|file| changed_path(&file.path, &file.old_path, readable(file)))
-        .collect()
+    let left_out = |file: &FileDiff| {
+        let binary = (file.content == Content::Binary).then_some(FilterReason::Binary);
+        file.unread.map(FilterReason::from).or(binary)
+    };
+    let files = diff.files.iter();
+    files.map(|file| changed_path(file, left_out(file))).collect()
 }
 
 /// Surveys the diff for what AGENTS.md may have to say about it. One patch at a time is in memory.
@@ -268,7 +266,7 @@ async fn instructions(job: &Job, diff: &Diff) -> Result<(Vec<Instructions>, Vec<
 
 #[cfg(test)]
 mod tests {
-    use conclave_engine::diff::{FileDiff, FilterReason, FilteredFile};
+    use conclave_engine::diff::FilteredFile;
 
     use super::*;
 

@@ -141,7 +141,7 @@ fn checked_rules(rules: &[CheckedRule]) -> String {
     }
     let rule = |rule: &CheckedRule| format!("- {}\n", rule.describe(|_| link(&rule.rule, &rule.link), code_span));
     let rules: String = rules.iter().map(rule).collect();
-    format!("**Engineering rules that were checked:**\n\n{rules}\n")
+    format!("**Engineering rules for the changed files:**\n\n{rules}\n")
 }
 
 /// The commit whose settings were in force.
