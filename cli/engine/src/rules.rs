@@ -226,7 +226,7 @@ pub struct CheckedRule {
 pub struct LeftOutFile {
     /// Its path at head.
     pub path: String,
-    /// Why nobody reads it, in words.
+    /// Reason why no reviewer reads it, in words.
     pub reason: String,
 }
 
