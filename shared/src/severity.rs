@@ -36,7 +36,7 @@ const CALLED: [(Severity, &str); 3] = [
     ),
     (
         Severity::Critical,
-        "critical high highest severe blocker blocking fatal error urgent catastrophic emergency showstopper must p0 p1 kritisch kritische \
+        "critical high highest severe blocker blocking fatal error urgent catastrophic emergency showstopper must p0 p1 sev0 sev1 kritisch kritische \
          kritischer hoch schwerwiegend blockierend critique élevé élevée haute grave bloquant bloquante crítico crítica alto alta critico \
          critica elevato elevata bloccante kritiek hoog ernstig krytyczny krytyczna krytyczne wysoki wysoka wysokie poważny poważna \
          критический критическая критическое критичный критично высокий высокая высокое серьёзный серьезный критичний критична високий \
@@ -73,7 +73,9 @@ impl Severity {
     /// Reads a severity as models write it: in any case, with marks around it, in the words of another scale. Of two the worse
     /// one counts.
     pub fn parse_lenient(text: &str) -> Option<Self> {
-        let lower = text.to_lowercase();
+        // In lower case, `s1` is the name of a variable.
+        let text = text.replace("S0", "sev0").replace("S1", "sev1");
+        let lower = text.to_lowercase().replace("sev-", "sev").replace("sev ", "sev");
         let words = lower.split(|character: char| !character.is_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty() && !NOUNS.contains(word)).collect();
         let called = |word: &&str| {
@@ -82,6 +84,14 @@ impl Severity {
                 .find(|(_, names)| names.split_whitespace().any(|name| name == *word))
                 .map(|(severity, _)| *severity)
         };
+        if let [points, all] = words[..]
+            && points == all
+            && lower.contains('/')
+            && points.parse::<u32>().is_ok_and(|points| points > 0)
+        {
+            // All points of a scale, as in `10/10`.
+            return Some(Self::Critical);
+        }
         let severities: Option<Vec<Self>> = words.iter().map(called).collect();
         severities?.into_iter().max().filter(|_| words.len() <= MAX_WORDS)
     }
@@ -121,6 +131,13 @@ mod tests {
             ("Élevée", Severity::Critical),
             ("严重性：高", Severity::Critical),
             ("mittel", Severity::Warning),
+            ("S1", Severity::Critical),
+            ("**S0**", Severity::Critical),
+            ("SEV-1", Severity::Critical),
+            ("sev 0", Severity::Critical),
+            ("S1 (blocker)", Severity::Critical),
+            ("10/10", Severity::Critical),
+            ("Severity: 5 / 5", Severity::Critical),
         ] {
             assert_eq!(Severity::parse_lenient(written), Some(severity), "{written}");
         }
@@ -135,6 +152,13 @@ mod tests {
             "non-critical",
             "no warning",
             "7",
+            "bug",
+            "s1",
+            "S2",
+            "SEV5",
+            "9/10",
+            "0/0",
+            "10",
             "critical|warning|suggestion",
         ] {
             assert_eq!(Severity::parse_lenient(written), None, "{written}");

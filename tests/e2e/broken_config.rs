@@ -9,7 +9,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::{Conclave, Outcome, Repository, provider};
+use crate::support::{AgentRuntime, Conclave, Outcome, Repository, on, provider};
 
 on_both_runtimes! {
     an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so_on_top
@@ -180,4 +180,42 @@ async fn a_document_that_names_unknown_providers_counts_as_far_as_it_can() {
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     assert!(said.contains("acme") || said.contains("other"), "{said}");
     assert!(!said.contains("panicked"), "{said}");
+}
+
+#[tokio::test]
+async fn limits_of_no_time_and_of_ten_days_are_named_and_the_review_goes_on_with_the_defaults() {
+    on(AgentRuntime::Native, limits_out_of_range()).await;
+}
+
+async fn limits_out_of_range() {
+    let repository = Repository::new();
+    repository.write(".conclave.toml", "[limits]\nidle_seconds = 0\nrun_seconds = 864000\n");
+    repository.commit("Settings");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(
+        "src/rows.py",
+        "def rows(connection, name):\n    return connection.execute(f\"SELECT * FROM rows WHERE name = '{name}'\").fetchall()\n",
+    );
+    repository.commit("Rows by name");
+    let limits = json!({"idle_seconds": 0, "run_seconds": 864_000});
+    let url = service(whole(&json!({"schema_version": 1, "limits": limits}))).await;
+    let outcome = review(&repository, "local", &url).await.expect_code(0);
+    // Its lines are as wide as the terminal.
+    let joined = |text: &str| text.split_whitespace().collect::<String>();
+    let shown = joined(&outcome.stdout);
+    let review = outcome.review();
+    let warnings = review["warnings"].to_string();
+    for said in [
+        "`limits.idle_seconds` must be a whole number from 1 to 3600; it is 0 (target branch)",
+        "`limits.run_seconds` must be a whole number from 1 to 86400; it is 864000 (target branch)",
+        "/limits/idle_seconds is 0; it must be between 1 and 3600 seconds",
+        "/limits/run_seconds is 864000; it must be between 1 and 86400 seconds",
+    ] {
+        assert!(warnings.contains(said), "{said}: {warnings}");
+        assert!(shown.contains(&joined(said)), "{said}: {}", outcome.stdout);
+    }
+    assert_eq!(review["configuration"]["instead"], "defaults");
+    assert_eq!(review["coverage"]["gaps"], json!([]), "{review:#}");
+    assert_ne!(review["verdict"], "inconclusive", "{review:#}");
+    assert!(outcome.categories().contains(&"sql-injection".to_owned()), "{review:#}");
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{Conclave, Repository, provider};
+use crate::support::{Conclave, Repository, played, provider};
 
 /// The demo model takes what stands in back-ticks for what the rule is about.
 const RULES: &str = r#"
@@ -338,7 +338,8 @@ fn judge_decides(provider: &conclave_scripted_provider::ScriptedProvider, decisi
 }
 
 async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_call_it() {
-    for (enforcement, severity, verdict) in [
+    for (enforcement, severity, verdict) in played([
+        ("on_breach = \"block\"", "critical", "significant_concerns"),
         (
             "level = \"must\"\non_breach = \"comment\"",
             "suggestion",
@@ -346,8 +347,7 @@ async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_ca
         ),
         ("level = \"must\"", "warning", "approved_with_comments"),
         ("level = \"should\"", "suggestion", "approved_with_comments"),
-        ("on_breach = \"block\"", "critical", "significant_concerns"),
-    ] {
+    ]) {
         let provider = provider().await;
         // It would rather have it the other way.
         let other = if severity == "suggestion" {

@@ -16,6 +16,8 @@ struct Row {
     name: &'static str,
     repository: Repository,
     range: &'static str,
+    /// True for a change of many lines, whose review takes long.
+    is_large: bool,
     /// Number of times that each reviewer looks into the source besides.
     looks: usize,
     bar: Bar,
@@ -75,6 +77,7 @@ fn rows() -> Vec<Row> {
         name,
         repository,
         range: "main..feature",
+        is_large: false,
         looks,
         bar,
     };
@@ -90,18 +93,22 @@ fn rows() -> Vec<Row> {
         let more = steps(160);
         change(&[(SOURCE, &more), ("src/weights.py", &more), ("src/sizes.py", &more)])
     };
+    let large = |name, looks, bar| Row {
+        is_large: true,
+        ..row(name, full(), looks, bar)
+    };
     let thorough = Bar {
         cached: 80.0,
         ..bar(100, 2_000_000)
     };
     vec![
         // As often as reviewers of large changes do: see the estimate of `conclave plan`.
-        row("full, clean, six looks", full(), 6, thorough),
+        large("full, clean, six looks", 6, thorough),
         row("trivial, clean", change(&[(SOURCE, &steps(2))]), 0, bar(1, 12_000)),
         row("trivial, a finding", change(&[(SOURCE, FLAW)]), 0, bar(2, 12_000)),
         row("lite, clean", lite(&steps(12)), 0, bar(3, 40_000)),
         row("lite, a finding", lite(&(steps(12) + FLAW)), 0, bar(4, 40_000)),
-        row("full, clean", full(), 0, bar(12, 140_000)),
+        large("full, clean", 0, bar(12, 140_000)),
         Row {
             range: "main..feature/order-export",
             ..row("full, the demo", Repository::demo(), 0, bar(9, 90_000))
@@ -197,7 +204,9 @@ const SOURCE: &str = "src/orders.py";
 
 async fn a_small_change_costs_little() {
     let mut missed = Vec::new();
-    for row in played(rows()) {
+    // Of the large changes OpenCode plays the first; what people review every day is played on both.
+    let (large, everyday): (Vec<Row>, Vec<Row>) = rows().into_iter().partition(|row| row.is_large);
+    for row in everyday.into_iter().chain(played(large)) {
         let counted = reviewed(&row).await;
         let review = counted.outcome.review();
         let stages = review["stages"].as_array().unwrap();

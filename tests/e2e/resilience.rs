@@ -178,6 +178,22 @@ async fn a_broken_provider_is_left_for_the_next_one() {
         outcome.models()
     );
     assert!(outcome.stderr.contains("going on with openai/"), "{}", outcome.stderr);
+    // What answered nothing has no usage: only the moves name it.
+    let review = outcome.review();
+    let reports = review["reviewers"].as_array().unwrap().iter();
+    let coordinator = [&review["coordinator"]];
+    for report in reports
+        .chain(coordinator)
+        .filter(|report| report["models"] != json!([]))
+    {
+        let moved = &report["moves"][0];
+        let model = |key: &str| moved[key].as_str().unwrap_or_else(|| panic!("{report:#}"));
+        assert!(model("from").starts_with("anthropic/"), "{report:#}");
+        assert!(model("to").starts_with("openai/"), "{report:#}");
+    }
+    let note = outcome.record("review.md");
+    let mut moves = note.lines().filter(|line| line.contains("` stood in for `anthropic/"));
+    assert!(moves.any(|line| line.contains("coordinator: `openai/")), "{note}");
 }
 
 async fn a_model_that_comes_back_is_tried_once_and_used_again() {

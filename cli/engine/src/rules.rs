@@ -207,26 +207,61 @@ pub struct CheckedRule {
     /// Files that an earlier review checked, and that are unchanged since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
-    /// Files that the rule is for and that were not checked, because the reviewer of rules did not finish or does not review.
+    /// Files that the rule is for and that were not checked, because the reviewer of rules did not finish or does not review, or
+    /// because no reviewer reads them: see `left_out`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_checked: Vec<String>,
+    /// Those of `not_checked` that no reviewer reads, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutFile>,
+    /// Number of further files that no reviewer reads, which are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out_more: usize,
     /// Breaches of it that stand.
     pub breaches: usize,
 }
 
+/// A file that a rule is for and that no reviewer reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutFile {
+    /// Its path at head.
+    pub path: String,
+    /// Reason why no reviewer reads it, in words.
+    pub reason: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 impl CheckedRule {
-    /// So many files are named in a text; `review.json` has all of them.
+    /// So many files of a kind are named in a text.
     const NAMED: usize = 10;
+
+    /// Adds the files that no reviewer reads from the account of the same rule.
+    pub fn add_left_out(&mut self, unread: Self) {
+        self.not_checked.extend(unread.not_checked);
+        self.left_out.extend(unread.left_out);
+        self.left_out_more += unread.left_out_more;
+    }
 
     /// The account of the rule in one line, with its name and its files as the surface shows them.
     pub fn describe(&self, name: impl Fn(&str) -> String, file: impl Fn(&str) -> String) -> String {
-        let files = |files: &[String]| {
-            let mut names: Vec<String> = files.iter().take(Self::NAMED).map(|path| file(path)).collect();
-            if files.len() > Self::NAMED {
-                names.push(format!("{} more", files.len() - Self::NAMED));
+        let reason = |path: &String| {
+            let left_out = self.left_out.iter().find(|file| file.path == *path);
+            left_out.map_or_else(String::new, |file| format!(" ({})", file.reason))
+        };
+        let names = |files: &[String], unlisted: usize| {
+            let named = files.iter().take(Self::NAMED);
+            let mut names: Vec<String> = named.map(|path| file(path) + &reason(path)).collect();
+            let more = files.len() - names.len() + unlisted;
+            if more > 0 {
+                names.push(format!("{more} more"));
             }
             names.join(", ")
         };
+        let files = |files: &[String]| names(files, 0);
         let words: Vec<String> = self
             .level
             .map(|level| level.to_string())
@@ -245,7 +280,8 @@ impl CheckedRule {
             parts.push(format!("checked by an earlier review on {}", files(&self.earlier)));
         }
         if !self.not_checked.is_empty() {
-            parts.push(format!("NOT checked on {}", files(&self.not_checked)));
+            let unlisted = self.left_out_more;
+            parts.push(format!("NOT checked on {}", names(&self.not_checked, unlisted)));
         }
         parts.push(match self.breaches {
             0 => "no breach stands".to_owned(),
@@ -262,6 +298,8 @@ impl CheckedRule {
 pub struct AppliedRules {
     /// The rules that are for a changed file. With none of them `codex` does not sit on the panel.
     pub book: Arc<RuleBook>,
+    /// The account of the files that rules are for and that no reviewer reads: a rule that is for nothing else is not in the book.
+    pub unread: Vec<CheckedRule>,
     /// Who has to look besides the panel.
     pub manual_reviews: Vec<ManualReview>,
     /// What the reader should know: which rules apply, or why there are none.

@@ -59,6 +59,8 @@ pub(crate) async fn differing(
     }
     let file = |path| FilteredFile {
         path,
+        // A changed one is among the reviewed files, too, with its old path.
+        old_path: None,
         reason: FilterReason::CheckoutDiffers,
     };
     Ok(found.into_iter().map(file).collect())

@@ -207,33 +207,12 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         lines.push(aside(&format!("settings and rules: as at {sha}")));
     }
     lines.extend(coverage.notes.iter().map(|note| aside(note)));
-    lines.extend(moves(review).iter().map(|line| marked(line)));
+    let moves = review.model_moves(str::to_owned, str::to_owned);
+    lines.extend(moves.iter().map(|line| marked(line)));
     lines.extend(review.other_warnings().map(|warning| marked(warning)));
     // In one piece, however long: it is there to be copied.
     lines.push(format!("  records: {directory}").dimmed());
     lines.join("\n")
-}
-
-/// The moves of sessions to another model, those of the same kind in one line.
-fn moves(review: &Review) -> Vec<String> {
-    let mut moves: Vec<(Vec<&ModelId>, Vec<String>)> = Vec::new();
-    for report in review.reviewers.iter().chain([&review.coordinator]) {
-        let mut models: Vec<&ModelId> = report.models.iter().collect();
-        models.dedup();
-        if models.len() < 2 {
-            continue;
-        }
-        let name = report.name.display_name();
-        match moves.iter_mut().find(|(known, _)| *known == models) {
-            Some((_, names)) => names.push(name),
-            None => moves.push((models, vec![name])),
-        }
-    }
-    let line = |(models, names): (Vec<&ModelId>, Vec<String>)| {
-        let models: Vec<&str> = models.into_iter().map(ModelId::as_str).collect();
-        format!("{}: asked {}", names.join(", "), models.join(", then "))
-    };
-    moves.into_iter().map(line).collect()
 }
 
 /// The model that answered last; if none did, the one that was asked last.

@@ -1,6 +1,6 @@
 //! How a review looks: at any width, and whatever stands in it.
 
-use conclave_engine::review::{ConfigurationFallback, ConfigurationInstead};
+use conclave_engine::review::{ConfigurationFallback, ConfigurationInstead, ModelMove};
 use conclave_shared::severity::Severity;
 use serde_json::json;
 
@@ -174,6 +174,11 @@ fn a_move_to_another_model_is_named_and_the_row_has_the_model_that_answered() {
         ["anthropic/claude-opus-5-5", "anthropic/claude-sonnet-5"].map(|name| name.parse().expect("a model"));
     for report in [&mut review.reviewers[0], &mut review.coordinator] {
         report.models = models.to_vec();
+        report.moves = vec![ModelMove {
+            from: models[0].clone(),
+            to: models[1].clone(),
+            reason: "no healthy model".to_owned(),
+        }];
         let mut failed = report.usage[0].clone();
         failed.model = models[0].clone();
         failed.tokens = conclave_shared::pricing::TokenUsage::default();
@@ -181,7 +186,9 @@ fn a_move_to_another_model_is_named_and_the_row_has_the_model_that_answered() {
     }
     let text = plain(&shown(&review, 100));
     assert!(
-        text.contains("! security, coordinator: asked anthropic/claude-opus-5-5, then anthropic/claude-sonnet-5"),
+        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(
+            "! security, coordinator: anthropic/claude-sonnet-5 stood in for anthropic/claude-opus-5-5 (no healthy model)"
+        ),
         "{text}"
     );
     let narrow = plain(&shown(&review, 80));

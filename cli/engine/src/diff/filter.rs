@@ -15,8 +15,22 @@ use super::{
 pub struct FilteredFile {
     /// Its path at head.
     pub path: String,
+    /// Its path at base, where it was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
     /// Why.
     pub reason: FilterReason,
+}
+
+impl FilteredFile {
+    /// A changed file that is left out for this reason.
+    pub fn of(file: &FileDiff, reason: FilterReason) -> Self {
+        Self {
+            path: file.path.clone(),
+            old_path: (file.old_path != file.path).then(|| file.old_path.clone()),
+            reason,
+        }
+    }
 }
 
 /// The diff without noise.
@@ -124,10 +138,7 @@ pub fn filter(
             result.read_by_nobody.push(file.path.clone());
         }
         match reason {
-            Some(reason) => result.filtered.push(FilteredFile {
-                path: file.path,
-                reason,
-            }),
+            Some(reason) => result.filtered.push(FilteredFile::of(&file, reason)),
             None => result.files.push(file),
         }
     }

@@ -594,3 +594,23 @@ fn what_a_rename_makes_code_is_looked_at() {
     };
     assert!(changes_kind(&executable, &security));
 }
+
+#[test]
+fn a_file_that_is_moved_and_left_out_keeps_the_path_that_it_had() {
+    let mut moved = file("docs/schema.png", ChangeKind::Renamed, Content::Binary);
+    moved.old_path = "db/schema.png".into();
+    let (security, none) = (SecurityPaths::default(), globs(&[]));
+    let rules = FilterRules {
+        security: &security,
+        ignore: &none,
+        trusted: &none,
+    };
+    let png = || Some(peek(b"\x89PNG\r\n\x1a\n\0"));
+    let result = filter(Diff { files: vec![moved] }, rules, |_| (png(), png()));
+    let expected = FilteredFile {
+        path: "docs/schema.png".into(),
+        old_path: Some("db/schema.png".into()),
+        reason: FilterReason::Binary,
+    };
+    assert_eq!(result.filtered, [expected]);
+}

@@ -292,6 +292,7 @@ mod tests {
             ],
             filtered: vec![FilteredFile {
                 path: "vendor/db.py".to_owned(),
+                old_path: None,
                 reason: FilterReason::Vendored,
             }],
             ..FilteredDiff::default()

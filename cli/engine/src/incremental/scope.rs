@@ -78,8 +78,12 @@ pub fn narrow(
 pub fn touched(diff: &FilteredDiff) -> BTreeSet<PathId> {
     let moved = diff.files.iter().filter(|file| file.kind == ChangeKind::Renamed);
     let paths = diff.files.iter().map(|file| &file.path);
+    let left_out = diff
+        .filtered
+        .iter()
+        .flat_map(|file| std::iter::once(&file.path).chain(&file.old_path));
     paths
-        .chain(diff.filtered.iter().map(|file| &file.path))
+        .chain(left_out)
         .chain(moved.map(|file| &file.old_path))
         .map(|path| PathId::new(path))
         .collect()
@@ -171,11 +175,12 @@ mod tests {
             files: vec![renamed, copied],
             filtered: vec![FilteredFile {
                 path: "vendor/x.go".into(),
+                old_path: Some("vendor/y.go".into()),
                 reason: FilterReason::Vendored,
             }],
             ..FilteredDiff::default()
         };
-        let expected = ["copy.py", "new.py", "old.py", "vendor/x.go"].map(PathId::new);
+        let expected = ["copy.py", "new.py", "old.py", "vendor/x.go", "vendor/y.go"].map(PathId::new);
         assert_eq!(touched(&diff), BTreeSet::from(expected));
     }
 

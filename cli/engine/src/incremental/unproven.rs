@@ -375,6 +375,7 @@ mod tests {
         assert_eq!(places("b.py", &"0".repeat(40)), [""; 0], "it is gone");
         let noise = FilteredFile {
             path: "vendor/a.py".into(),
+            old_path: None,
             reason: FilterReason::Vendored,
         };
         let noise = [noise];

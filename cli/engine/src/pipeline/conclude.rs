@@ -93,7 +93,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let notes = reconciled.notes.into_iter().chain(recalled.notes(&findings));
     coverage.notes.extend(notes);
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
-    coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
+    coverage.rules = checked_rules(book, plan.rules.unread, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);

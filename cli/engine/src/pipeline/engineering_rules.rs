@@ -9,9 +9,11 @@ use crate::{
     rules::{CODEX, CheckedRule, ManualReview, RuleBook},
 };
 
-/// The files that each rule was checked on. They count as checked if the reviewer of rules did all of its work.
+/// The files that each rule was checked on. They count as checked if the reviewer of rules did all of its work; `unread` are those that
+/// no reviewer reads.
 pub(super) fn checked_rules(
     book: &RuleBook,
+    unread: Vec<CheckedRule>,
     reports: &[ReviewerReport],
     earlier: &[EarlierFiles],
     findings: &[JudgedFinding],
@@ -20,7 +22,8 @@ pub(super) fn checked_rules(
         .iter()
         .any(|report| report.name.as_str() == CODEX && report.is_whole());
     let earlier: BTreeSet<&String> = earlier.iter().flat_map(|earlier| &earlier.files).collect();
-    book.iter()
+    let mut rules: Vec<CheckedRule> = book
+        .iter()
         .map(|rule| {
             let (before, now): (Vec<String>, Vec<String>) =
                 rule.files.iter().cloned().partition(|file| earlier.contains(file));
@@ -39,10 +42,19 @@ pub(super) fn checked_rules(
                 files,
                 earlier: before,
                 not_checked,
+                left_out: Vec::new(),
+                left_out_more: 0,
                 breaches: standing.max(usize::from(is_broken)),
             }
         })
-        .collect()
+        .collect();
+    for unread in unread {
+        match rules.iter_mut().find(|rule| rule.rule == unread.rule) {
+            Some(rule) => rule.add_left_out(unread),
+            None => rules.push(unread),
+        }
+    }
+    rules
 }
 
 /// The rules with a standing breach that a person has to approve, each once, with the files that break it. What a rule wants
@@ -95,7 +107,7 @@ mod tests {
     use crate::{
         judge::test_support::finding,
         review::{Refutation, RefutationStatus, RemovedBy},
-        rules::RuleInForce,
+        rules::{LeftOutFile, RuleInForce},
     };
 
     fn rule(id: &str, on_breach: OnBreach) -> RuleInForce {
@@ -158,7 +170,7 @@ mod tests {
             broken.into_iter().map(|broken| broken.rule).collect::<Vec<_>>()
         };
         assert_eq!(asks(&findings), ["ASK-1", "ASK-2"]);
-        let breaches: Vec<usize> = checked_rules(&book, &[], &[], &findings)
+        let breaches: Vec<usize> = checked_rules(&book, Vec::new(), &[], &[], &findings)
             .iter()
             .map(|checked| checked.breaches)
             .collect();
@@ -177,6 +189,37 @@ mod tests {
     }
 
     #[test]
+    fn what_no_reviewer_reads_joins_the_account_of_its_rule_or_is_one_of_its_own() {
+        let unread = |id: &str| CheckedRule {
+            rule: id.into(),
+            link: String::new(),
+            level: None,
+            on_breach: None,
+            files: Vec::new(),
+            earlier: Vec::new(),
+            not_checked: vec!["yarn.lock".into()],
+            left_out: vec![LeftOutFile {
+                path: "yarn.lock".into(),
+                reason: "lock file".into(),
+            }],
+            left_out_more: 2,
+            breaches: 0,
+        };
+        let book = RuleBook::new(vec![rule("ASK-1", OnBreach::Review)]);
+        let mut report = ReviewerReport::skipped(ReviewerName::new(CODEX).expect("a name"));
+        report.outcome = conclave_shared::telemetry::ReviewerOutcome::Ok;
+        let rules = checked_rules(&book, vec![unread("ASK-1"), unread("ASK-2")], &[report], &[], &[]);
+        let described = rules.iter().map(|rule| rule.describe(str::to_owned, str::to_owned));
+        assert_eq!(
+            described.collect::<Vec<_>>(),
+            [
+                "rule ASK-1 (a breach: review): checked on a.py, b.py; NOT checked on yarn.lock (lock file), 2 more; no breach stands",
+                "rule ASK-2: NOT checked on yarn.lock (lock file), 2 more; no breach stands",
+            ]
+        );
+    }
+
+    #[test]
     fn a_rule_counts_as_checked_only_where_its_reviewer_did_all_of_its_work() {
         let rule = rule("ASK-1", OnBreach::Review);
         let findings = [breach("F1", "a.py", &rule)];
@@ -187,7 +230,9 @@ mod tests {
         }];
         let codex = ReviewerName::new(CODEX).expect("a name");
         let mut report = ReviewerReport::skipped(codex);
-        let of = |report: &ReviewerReport| checked_rules(&book, std::slice::from_ref(report), &earlier, &findings);
+        let of = |report: &ReviewerReport| {
+            checked_rules(&book, Vec::new(), std::slice::from_ref(report), &earlier, &findings)
+        };
         let [undone] = &of(&report)[..] else { panic!("one rule") };
         assert_eq!(
             (undone.files.len(), &undone.not_checked[..]),

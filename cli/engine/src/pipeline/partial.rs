@@ -45,6 +45,7 @@ mod tests {
             findings: 0,
             hallucinated: 0,
             repairs: Vec::new(),
+            moves: Vec::new(),
         }
     }
 

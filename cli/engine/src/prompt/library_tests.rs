@@ -173,19 +173,20 @@ fn every_example_says_in_short_what_a_finding_has_to_say() {
 
 #[test]
 fn a_prompt_weighs_little_and_repeats_no_other() {
-    // About four characters a token. A role is read from no cache: at most 1,400 tokens, and 4,200 with the rules that all share.
-    const ROLE: usize = 4 * 1_400;
-    const RULES: usize = 11_020;
-    const { assert!(ROLE + RULES <= 4 * 4_200) };
+    // In tokens of `o200k_base`. A role is read from no cache.
+    const ROLE: usize = 1_300;
+    const RULES: usize = 2_650;
+    const { assert!(ROLE + RULES <= 4_000) };
+    let tokenizer = tiktoken_rs::o200k_base().expect("the vocabulary is part of the crate");
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for (name, text) in EMBEDDED {
-        let length = text.chars().count();
+        let tokens = tokenizer.count_ordinary(text);
         let most = match name {
-            ReviewerName::COORDINATOR => 14_000,
+            ReviewerName::COORDINATOR => 3_500,
             SHARED => RULES,
             _ => ROLE,
         };
-        assert!(length <= most, "{name} has {length} characters");
+        assert!(tokens <= most, "{name} has {tokens} tokens");
         for line in text.lines().filter(|line| line.len() > 40) {
             assert!(seen.insert(line), "{name} repeats: {line}");
         }

@@ -10,7 +10,7 @@ use conclave_shared::{
 use super::*;
 use crate::{
     judge::test_support::finding as sample,
-    review::{ConfigurationFallback, ConfigurationInstead, RemovedBy, test_support::review},
+    review::{ConfigurationFallback, ConfigurationInstead, ModelMove, RemovedBy, test_support::review},
 };
 
 fn named(name: &str) -> ReviewerName {
@@ -161,4 +161,20 @@ fn a_review_without_the_organizations_configuration_says_so_first_and_once() {
     );
     assert_eq!(text.matches("refused the token").count(), 1, "{text}");
     assert!(text.contains("- ⚠️ something else"), "{text}");
+}
+
+#[test]
+fn the_note_names_who_stood_in_for_whom_and_why() {
+    let mut review = review();
+    let moved = ModelMove {
+        from: "anthropic/claude-sonnet-5".parse().expect("a model"),
+        to: "openai/gpt-5.3-codex".parse().expect("a model"),
+        reason: "no healthy *model*\n(last: overloaded)".to_owned(),
+    };
+    review.reviewers[0].moves = vec![moved.clone(), moved.clone()];
+    review.coordinator.moves = vec![moved];
+    let text = render_markdown(&review);
+    let line = "- ⚠️ security, coordinator: `openai/gpt-5.3-codex` stood in for `anthropic/claude-sonnet-5` (no healthy \\*model\\* \
+                (last: overloaded))\n";
+    assert!(text.contains(line), "{text}");
 }

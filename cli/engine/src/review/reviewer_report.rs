@@ -8,6 +8,8 @@ use conclave_shared::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ModelMove;
+
 /// How a reviewer, or the coordinator, did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerReport {
@@ -32,6 +34,9 @@ pub struct ReviewerReport {
     /// Why it was asked once more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<RepairKind>,
+    /// Changes of its model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<ModelMove>,
 }
 
 impl ReviewerReport {
@@ -53,6 +58,7 @@ impl ReviewerReport {
             findings: 0,
             hallucinated: 0,
             repairs: Vec::new(),
+            moves: Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{
     ports::{Remedy, SessionEvent, SessionPrompt},
-    review::{RepairKind, StopCause},
+    review::{ModelMove, RepairKind, StopCause},
     session::{
         LiveRoutes, RouteFacts,
         test_support::{Act, Play, Stage, context, ends, fails, lives, run_session, says, task},
@@ -331,6 +331,12 @@ async fn the_class_of_an_error_decides_whom_to_ask_next() {
         let result = run(&stage, &task()).await;
         assert_eq!(result.outcome, ReviewerOutcome::Failed);
         assert_eq!(stage.models(), models, "{remedy:?}");
+        let moved: Vec<&str> = if models.len() == 1 {
+            Vec::new()
+        } else {
+            vec!["a/one, then b/three: APIError"]
+        };
+        assert_eq!(moves(&result), moved, "{remedy:?}");
     }
     // The model that takes over finds the history, and is not told everything again.
     let stage = Stage::new(|prompt, number| {
@@ -464,6 +470,12 @@ fn without(provider: &str) -> Arc<ConfigDocument> {
     Arc::new(document)
 }
 
+/// The changes of the session's model, each with its reason.
+fn moves(result: &SessionResult) -> Vec<String> {
+    let line = |moved: &ModelMove| format!("{}, then {}: {}", moved.from, moved.to, moved.reason);
+    result.moves.iter().map(line).collect()
+}
+
 /// Routes that follow the channel.
 fn following(sender: &watch::Sender<Option<Arc<ConfigDocument>>>) -> LiveRoutes {
     LiveRoutes::new(
@@ -491,6 +503,7 @@ async fn a_running_session_leaves_a_provider_that_is_switched_off_at_once() {
     let (result, ()) = tokio::join!(run_session(&context, &task), flip);
     assert_eq!(result.outcome, ReviewerOutcome::Ok);
     assert_eq!(stage.models(), ["a/one", "b/three"]);
+    assert_eq!(moves(&result), ["a/one, then b/three: a was switched off: incident"]);
     assert_eq!(result.duration.as_secs(), 27, "it did not go on for a second");
     assert_eq!(stage.aborted.lock().expect("free").len(), 1);
     let assigned = around.assigned.lock().expect("free");
@@ -558,8 +571,11 @@ async fn a_session_that_begins_after_the_flip_never_asks_the_provider() {
     let (mut context, _around, _stop) = context(&stage);
     let sender = watch::Sender::new(Some(without("a")));
     context.routes = following(&sender);
-    assert_eq!(run_session(&context, &task()).await.outcome, ReviewerOutcome::Ok);
+    let result = run_session(&context, &task()).await;
+    assert_eq!(result.outcome, ReviewerOutcome::Ok);
     assert_eq!(stage.models(), ["b/three"]);
+    // The plan names another one.
+    assert_eq!(moves(&result), ["a/one, then b/three: a was switched off: incident"]);
 
     sender.send_modify(|document| {
         let mut changed = ConfigDocument::clone(document.as_ref().expect("one"));

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     judge::test_support::finding,
     ports::{CoordinatorTools, Remedy, SessionPrompt},
-    review::StopCause,
+    review::{ModelMove, StopCause},
     session::test_support::{Play, Stage, context, fails, lives, route, says},
 };
 
@@ -25,6 +25,7 @@ fn security() -> ReviewerReport {
         findings: 1,
         hallucinated: 0,
         repairs: Vec::new(),
+        moves: Vec::new(),
     }
 }
 
@@ -146,6 +147,15 @@ async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the
     assert_eq!(
         (stage.sessions(), stage.models()),
         (1, vec!["a/one".into(), "b/three".into()])
+    );
+    assert_eq!(
+        report.moves,
+        [ModelMove {
+            from: "a/one".parse().expect("a model"),
+            to: "b/three".parse().expect("a model"),
+            reason: "APIError".to_owned(),
+        }],
+        "the review names who stood in for whom"
     );
 
     let mailbox = self::mailbox();

@@ -17,6 +17,7 @@ fn report(reason: &str) -> ReviewerReport {
         findings: 1,
         hallucinated: 0,
         repairs: Vec::new(),
+        moves: Vec::new(),
     }
 }
 

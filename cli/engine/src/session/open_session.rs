@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     ports::{ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt},
-    review::RepairKind,
+    review::{ModelMove, RepairKind},
 };
 
 /// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
@@ -42,6 +42,9 @@ const FILTERED: &str = "The provider's content filter stopped your answer. This 
                         wrong and where, without a working exploit. Give your answer again, complete.";
 /// The prompt for a model that takes over in the middle: the history is still there.
 const GO_ON: &str = "The last turn was interrupted. Go on with the review from where it stands, and finish it.";
+
+/// The reason why a session begins with another model than the plan's, where no provider was switched off.
+const CHANGED: &str = "the configuration was changed during the review";
 
 /// The answer to a message to a session.
 #[derive(Debug)]
@@ -78,6 +81,7 @@ pub(super) struct Session<'a> {
     events: mpsc::UnboundedReceiver<SessionEvent>,
     model: ModelId,
     models: Vec<ModelId>,
+    moves: Vec<ModelMove>,
     /// Reasons why it was asked once more.
     pub(super) repairs: Vec<RepairKind>,
     started: Instant,
@@ -108,6 +112,7 @@ impl<'a> Session<'a> {
             name: &task.name,
             id,
             model: route.first().clone(),
+            moves: first_move(context, &task.route, &route).into_iter().collect(),
             route,
             events,
             models: Vec::new(),
@@ -195,7 +200,8 @@ impl<'a> Session<'a> {
                         to: next.clone(),
                         reason: FailbackReason::Reprompted,
                     }));
-                    self.model = next;
+                    let from = std::mem::replace(&mut self.model, next.clone());
+                    self.moves.push(ModelMove { from, to: next, reason });
                     parts = vec![GO_ON.to_owned()];
                 }
                 Err(stopped) => return stopped,
@@ -301,6 +307,7 @@ impl<'a> Session<'a> {
             reason: last.reason,
             text,
             models: self.models,
+            moves: self.moves,
             duration: self.started.elapsed(),
             usage: self.context.ledger.usage(&self.id),
             repairs: self.repairs,
@@ -325,6 +332,19 @@ async fn done(context: &SessionContext, session: &SessionId, task: &SessionTask)
         }
     };
     let _ = timeout(REST, rest).await;
+}
+
+/// The move that a session begins with, if its route does not begin with the model that the plan names.
+fn first_move(context: &SessionContext, planned: &ModelRoute, route: &ModelRoute) -> Option<ModelMove> {
+    let (from, to) = (planned.first(), route.first());
+    (from != to).then(|| ModelMove {
+        from: from.clone(),
+        to: to.clone(),
+        reason: context
+            .routes
+            .off(from.provider())
+            .unwrap_or_else(|| CHANGED.to_owned()),
+    })
 }
 
 /// The model to ask next. Within a provider the gateway has already tried what there is, so another provider comes first;

@@ -123,8 +123,15 @@ impl LiveRoutes {
         if document.wait_for(is_off).await.is_err() {
             std::future::pending::<()>().await;
         }
-        let reason = document.borrow().as_ref().and_then(|document| off(document, provider));
-        reason.unwrap_or_default()
+        self.off(provider).unwrap_or_default()
+    }
+
+    /// Says in words that the provider is switched off now; nothing if it is not.
+    pub(super) fn off(&self, provider: &str) -> Option<String> {
+        self.document
+            .borrow()
+            .as_ref()
+            .and_then(|document| off(document, provider))
     }
 }
 

@@ -9,7 +9,7 @@ use conclave_shared::{
 
 use crate::{
     ports::FileRead,
-    review::{RepairKind, ReviewerReport},
+    review::{ModelMove, RepairKind, ReviewerReport},
 };
 
 /// The result of a session.
@@ -23,6 +23,8 @@ pub struct SessionResult {
     pub text: Option<String>,
     /// The models that were prompted, in order.
     pub models: Vec<ModelId>,
+    /// The changes from one model to another.
+    pub moves: Vec<ModelMove>,
     /// From the first prompt to the end.
     pub duration: Duration,
     /// What was used.
@@ -45,6 +47,7 @@ impl SessionResult {
             reason: Some(reason.into()),
             text: None,
             models: Vec::new(),
+            moves: Vec::new(),
             duration: Duration::ZERO,
             usage: Vec::new(),
             repairs: Vec::new(),
@@ -59,6 +62,7 @@ impl SessionResult {
         report.outcome = self.outcome;
         report.reason = self.reason;
         report.models = self.models;
+        report.moves = self.moves;
         report.usage = self.usage;
         report.repairs = self.repairs;
         report.seconds = self.duration.as_secs_f64();
@@ -69,6 +73,7 @@ impl SessionResult {
 /// The second of two sessions, with what the first one cost.
 pub(super) fn merge(first: SessionResult, mut second: SessionResult) -> SessionResult {
     second.models.splice(0..0, first.models);
+    second.moves.splice(0..0, first.moves);
     second.usage.splice(0..0, first.usage);
     second.duration += first.duration;
     second

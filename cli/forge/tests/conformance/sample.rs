@@ -96,5 +96,6 @@ fn report(name: &ReviewerName) -> ReviewerReport {
         findings: 0,
         hallucinated: 0,
         repairs: Vec::new(),
+        moves: Vec::new(),
     }
 }

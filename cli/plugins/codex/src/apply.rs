@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, fmt::Write, sync::Arc};
 
 use conclave_engine::{
-    rules::{AppliedRules, ManualReview, RuleBook, RuleInForce},
+    diff::FilterReason,
+    rules::{AppliedRules, CheckedRule, LeftOutFile, ManualReview, RuleBook, RuleInForce},
     untrusted::Untrusted,
 };
 
@@ -16,14 +17,16 @@ pub struct ChangedPath {
     pub path: String,
     /// Its path at base, where it was another one.
     pub old_path: Option<String>,
-    /// Whether the panel reviews it; rules may demand a person's look at the others, too.
-    pub reviewed: bool,
+    /// Why the panel does not review it, if it does not; rules may demand a person's look at such a file, too.
+    pub left_out: Option<FilterReason>,
 }
 
 /// The most text of rules that the reviewer is given, in bytes.
 const MAX_BYTES: usize = 100_000;
 /// The most files that are listed below a rule.
 const MAX_FILES: usize = 30;
+/// The most files that the account of a rule lists as left out of the review.
+const MAX_LEFT_OUT: usize = 20;
 /// The most ids that a note lists.
 const MAX_IDS: usize = 20;
 
@@ -56,11 +59,15 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
         }
         let files: BTreeSet<String> = matching
             .iter()
-            .filter(|file| file.reviewed)
+            .filter(|file| file.left_out.is_none())
             .map(|file| file.path.clone())
             .collect();
         // A rule that only asks for a person's look gives the reviewer nothing to check.
-        if files.is_empty() || rule.instead.is_none() {
+        if rule.instead.is_none() {
+            continue;
+        }
+        applied.unread.extend(unread(rule, &matching, &files));
+        if files.is_empty() {
             continue;
         }
         let told = told(rule);
@@ -82,9 +89,8 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
             files,
         });
     }
-    applied
-        .notes
-        .push(note(rules.len(), source, &in_force, &applied.manual_reviews));
+    let note = note(rules.len(), source, &in_force, &applied);
+    applied.notes.push(note);
     if !left_out.is_empty() {
         applied.gaps.push(format!(
             "codex was not given {} of the engineering rules ({}), because all of them together are too long",
@@ -96,14 +102,43 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
     (applied, text.into())
 }
 
-fn note(all: usize, source: &str, in_force: &[RuleInForce], manual: &[ManualReview]) -> String {
+/// The account of the files that the rule is for and that no reviewer reads, if there are such.
+fn unread(rule: &Rule, matching: &[&ChangedPath], reviewed: &BTreeSet<String>) -> Option<CheckedRule> {
+    let mut left_out: Vec<LeftOutFile> = Vec::new();
+    let mut more = 0;
+    for file in matching.iter().filter(|file| !reviewed.contains(&file.path)) {
+        let Some(reason) = file.left_out else { continue };
+        if left_out.len() == MAX_LEFT_OUT {
+            more += 1;
+            continue;
+        }
+        left_out.push(LeftOutFile {
+            path: file.path.clone(),
+            reason: reason.describe().to_owned(),
+        });
+    }
+    (!left_out.is_empty()).then(|| CheckedRule {
+        rule: rule.id.clone(),
+        link: rule.link.clone(),
+        level: rule.level,
+        on_breach: rule.on_breach,
+        files: Vec::new(),
+        earlier: Vec::new(),
+        not_checked: left_out.iter().map(|file| file.path.clone()).collect(),
+        left_out,
+        left_out_more: more,
+        breaches: 0,
+    })
+}
+
+fn note(all: usize, source: &str, in_force: &[RuleInForce], applied: &AppliedRules) -> String {
     let rules = if all == 1 {
         "engineering rule"
     } else {
         "engineering rules"
     };
     if in_force.is_empty() {
-        let why = if manual.is_empty() {
+        let why = if applied.manual_reviews.is_empty() && applied.unread.is_empty() {
             "is for a changed file"
         } else {
             "for the changed files is one that it could check"

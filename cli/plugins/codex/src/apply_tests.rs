@@ -40,7 +40,7 @@ fn changed(path: &str) -> ChangedPath {
     ChangedPath {
         path: path.into(),
         old_path: None,
-        reviewed: true,
+        left_out: None,
     }
 }
 
@@ -141,7 +141,7 @@ fn a_moved_file_is_still_the_file_that_the_rule_is_about() {
 #[test]
 fn a_person_has_to_look_at_files_that_the_panel_does_not_read_as_well() {
     let filtered = ChangedPath {
-        reviewed: false,
+        left_out: Some(FilterReason::Vendored),
         ..changed("vendor/lib.js")
     };
     let (applied, text) = applied(&[rule("A", "vendor/"), demanding("B", "vendor/")], &[filtered]);
@@ -158,6 +158,56 @@ fn a_person_has_to_look_at_files_that_the_panel_does_not_read_as_well() {
         [
             "codex does not sit on the panel: none of the 2 engineering rules (rules.toml) for the changed files is one that it could check"
         ]
+    );
+}
+
+#[test]
+fn the_account_has_the_files_that_no_reviewer_reads_with_the_reason() {
+    let left_out = |path: &str, reason| ChangedPath {
+        left_out: Some(reason),
+        ..changed(path)
+    };
+    let mut files = vec![
+        changed("src/a.py"),
+        left_out("vendor/lib.js", FilterReason::Vendored),
+        left_out("yarn.lock", FilterReason::LockFile),
+        // A checkout makes something else of it, but it is reviewed as well.
+        left_out("src/a.py", FilterReason::CheckoutDiffers),
+    ];
+    let rules = [
+        rule("A", "vendor/"),
+        rule("B", "**"),
+        demanding("C", "vendor/"),
+        rule("D", "*.java"),
+    ];
+    let (applied, _) = applied(&rules, &files);
+    let described = |applied: &AppliedRules| -> Vec<String> {
+        let rules = applied.unread.iter();
+        rules.map(|rule| rule.describe(str::to_owned, str::to_owned)).collect()
+    };
+    assert_eq!(
+        described(&applied),
+        [
+            "rule A: NOT checked on vendor/lib.js (vendored); no breach stands",
+            "rule B: NOT checked on vendor/lib.js (vendored), yarn.lock (lock file); no breach stands",
+        ]
+    );
+    assert_eq!(
+        applied.book.find("A"),
+        None,
+        "there is nothing for its reviewer to check"
+    );
+    files.truncate(1);
+    files.extend((0..50).map(|number| left_out(&format!("vendor/{number}.js"), FilterReason::Vendored)));
+    let (applied, _) = self::applied(&rules[..1], &files);
+    let unread = &applied.unread[0];
+    assert_eq!(
+        (unread.left_out.len(), unread.not_checked.len(), unread.left_out_more),
+        (20, 20, 30)
+    );
+    assert!(
+        described(&applied)[0].contains("vendor/9.js (vendored), 40 more;"),
+        "{unread:?}"
     );
 }
 

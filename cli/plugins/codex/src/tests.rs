@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::{Router, http::StatusCode, routing::get};
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::plugin::{Assembled, configure};
+use conclave_engine::{
+    diff::FilterReason,
+    plugin::{Assembled, configure},
+};
 use conclave_fetch::{FetchSettings, TextUrl};
 
 use super::*;
@@ -52,7 +55,7 @@ impl Stage {
             changed: vec![ChangedPath {
                 path: "src/a.py".into(),
                 old_path: None,
-                reviewed: true,
+                left_out: None,
             }],
             fetcher: Fetcher::new(fetch),
         })
@@ -207,13 +210,13 @@ async fn what_is_not_reviewed_after_all_brings_no_reviewer() {
     let mut plugin = stage.plugin(Some(RuleSource::Path(stage.path("rules.toml"))), false);
     let handle = plugin.handle();
     plugin.bootstrap().await.unwrap();
-    let changed = |reviewed| ChangedPath {
+    let changed = |left_out| ChangedPath {
         path: "src/a.py".into(),
         old_path: None,
-        reviewed,
+        left_out,
     };
-    assert!(!handle.applied_to(&[changed(true)]).book.is_empty());
-    let none = handle.applied_to(&[changed(false)]);
+    assert!(!handle.applied_to(&[changed(None)]).book.is_empty());
+    let none = handle.applied_to(&[changed(Some(FilterReason::Generated))]);
     assert!(none.book.is_empty());
     assert!(
         none.notes[0].starts_with("codex does not sit on the panel"),

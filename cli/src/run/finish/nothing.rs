@@ -64,6 +64,7 @@ pub(crate) fn report_of_nothing(prepared: Prepared, run_id: &str) -> Review {
         manual_reviews: prepared.plan.rules.manual_reviews,
         coverage: Coverage {
             filtered: prepared.diff.filtered,
+            rules: prepared.plan.rules.unread,
             ..Coverage::default()
         },
         warnings: prepared.warnings,

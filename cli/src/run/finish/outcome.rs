@@ -60,8 +60,10 @@ pub(crate) fn worth_a_review(
         let text = nothing_left(&prepared);
         let Job { forge, workflow, .. } = &prepared.job;
         if let Some(forge) = forge {
+            let redact = |path: &String| context.redactor.redact(path);
             let without_secrets = |file: &FilteredFile| FilteredFile {
-                path: context.redactor.redact(&file.path),
+                path: redact(&file.path),
+                old_path: file.old_path.as_ref().map(redact),
                 reason: file.reason,
             };
             let filtered: Vec<_> = prepared.diff.filtered.iter().map(without_secrets).collect();

@@ -95,10 +95,9 @@ async fn narrow_down(
         &job.carry_over,
     );
     diff.files = narrowed.files;
-    diff.filtered.extend(narrowed.unchanged.iter().map(|file| FilteredFile {
-        path: file.path.clone(),
-        reason: FilterReason::ReviewedBefore,
-    }));
+    let unchanged = narrowed.unchanged.iter();
+    diff.filtered
+        .extend(unchanged.map(|file| FilteredFile::of(file, FilterReason::ReviewedBefore)));
     let earlier = &job.subject.existing_findings;
     let refuted = still_refuted(&job.carry_over.refuted, &as_before, earlier, &all, &texts);
     let heard = job.carry_over.heard;

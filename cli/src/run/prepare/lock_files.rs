@@ -9,7 +9,7 @@ use conclave_git::{BlobReader, Repository};
 use conclave_shared::{
     finding::Finding,
     path_globs::PathGlobs,
-    path_kind::{LockFormat, is_unknown_lock_file},
+    path_kind::{LockFormat, PathKind, Role, file_name, is_unknown_lock_file},
 };
 
 use crate::{exit::Failure, run::prepare::holds::limited};
@@ -32,8 +32,8 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
     let mut blobs = repository.blobs();
     let (mut unread, mut gone) = (Vec::new(), Vec::new());
     for file in &diff.files {
-        let is_trusted = trusted.is_match(&file.path);
-        if is_removed(file) {
+        let is_trusted = trusted.is_match(&file.path) && trusted.is_match(&file.old_path);
+        if is_removed(file, diff) {
             gone.push(file.old_path.clone());
         }
         if is_unknown_lock_file(&file.path) && file.kind != ChangeKind::Deleted && !is_trusted {
@@ -83,15 +83,37 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
     Ok(result)
 }
 
-/// Returns whether the change takes a lock file away, also by giving it another name.
-fn is_removed(file: &FileDiff) -> bool {
+/// Returns whether the change takes a lock file away, also by giving it another name, or another place without its project.
+fn is_removed(file: &FileDiff, diff: &Diff) -> bool {
     let is_lock = |path: &str| LockFormat::of(path).is_some() || is_unknown_lock_file(path);
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     match file.kind {
         ChangeKind::Deleted => is_lock(&file.path),
-        ChangeKind::Renamed => is_lock(&file.old_path) && name(&file.old_path) != name(&file.path),
+        ChangeKind::Renamed => {
+            let has_other_name = file_name(&file.old_path) != file_name(&file.path);
+            is_lock(&file.old_path) && (has_other_name || project_stays(file, diff))
+        }
         ChangeKind::Added | ChangeKind::Modified | ChangeKind::Copied => false,
     }
+}
+
+/// Returns whether the project of a lock file that moves stays where it is: no manifest leaves the directory.
+fn project_stays(lock: &FileDiff, diff: &Diff) -> bool {
+    let from = directory(&lock.old_path);
+    let leaves = |file: &&FileDiff| match file.kind {
+        ChangeKind::Deleted => directory(&file.old_path) == from,
+        ChangeKind::Renamed => directory(&file.old_path) == from && directory(&file.path) != from,
+        ChangeKind::Added | ChangeKind::Modified | ChangeKind::Copied => false,
+    };
+    let is_manifest = |file: &FileDiff| {
+        let role = PathKind::of(file_name(&file.old_path)).role;
+        matches!(role, Role::Manifest | Role::BuildManifest)
+    };
+    !diff.files.iter().filter(leaves).any(is_manifest)
+}
+
+/// The directory of a file; nothing for one at the root.
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 async fn check_file(blobs: &mut BlobReader, file: &FileDiff) -> Result<Result<Vec<Finding>, String>, Failure> {
@@ -122,4 +144,39 @@ async fn text(blobs: &mut BlobReader, object: Option<&str>) -> Result<Result<Opt
     Ok(String::from_utf8(blob.content)
         .map(Some)
         .map_err(|_| "it is not UTF-8".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_that_leaves_its_project_is_gone() {
+        let file = |kind, old_path: &str, path: &str| FileDiff {
+            kind,
+            old_path: old_path.to_owned(),
+            path: path.to_owned(),
+            ..FileDiff::default()
+        };
+        let moved = |old_path: &str, path: &str| file(ChangeKind::Renamed, old_path, path);
+        let deleted = |path: &str| file(ChangeKind::Deleted, path, path);
+        let lock = || moved("web/yarn.lock", "old/yarn.lock");
+        for (lock, beside, expected) in [
+            (lock(), vec![], true),
+            (lock(), vec![moved("web/package.json", "old/package.json")], false),
+            (lock(), vec![deleted("web/package.json")], false),
+            (lock(), vec![moved("web/README.md", "old/README.md")], true),
+            (
+                lock(),
+                vec![moved("web/sub/package.json", "old/sub/package.json")],
+                true,
+            ),
+            (moved("yarn.lock", "yarn.lock.bak"), vec![deleted("package.json")], true),
+            (deleted("yarn.lock"), vec![deleted("package.json")], true),
+            (moved("notes.txt", "yarn.lock"), vec![], false),
+        ] {
+            let files = std::iter::once(lock.clone()).chain(beside).collect();
+            assert_eq!(is_removed(&lock, &Diff { files }), expected, "{lock:?}");
+        }
+    }
 }

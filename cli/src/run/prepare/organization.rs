@@ -3,7 +3,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
-    diff::{Content, Diff, FilteredDiff, text_of},
+    diff::{Content, Diff, FileDiff, FilterReason, FilteredDiff, text_of},
     plugin::{self, ReviewPlugin},
     review::Plan,
     rules::AppliedRules,
@@ -103,15 +103,18 @@ pub(crate) fn not_shown_in(plan: &Plan, not_shown: Option<String>) -> Option<Str
 
 /// What the rules mean, once the noise is out.
 pub(crate) fn applied(rules: &RulesHandle, diff: &FilteredDiff) -> AppliedRules {
-    let reviewed = diff
-        .files
-        .iter()
-        .map(|file| changed_path(&file.path, &file.old_path, true));
-    let filtered = diff
-        .filtered
-        .iter()
-        .map(|file| changed_path(&file.path, &file.path, false));
-    rules.applied_to(&reviewed.chain(filtered).collect::<Vec<_>>())
+    rules.applied_to(&changed_paths(diff))
+}
+
+/// The changed files, with what is left out of the review.
+fn changed_paths(diff: &FilteredDiff) -> Vec<ChangedPath> {
+    let reviewed = diff.files.iter().map(|file| changed_path(file, None));
+    let filtered = diff.filtered.iter().map(|file| ChangedPath {
+        path: file.path.clone(),
+        old_path: file.old_path.clone(),
+        left_out: Some(file.reason),
+    });
+    reviewed.chain(filtered).collect()
 }
 
 /// A change as the plugins need it.
@@ -171,21 +174,22 @@ pub(crate) async fn faults_of_rules(
     Ok(Some(failures.into_iter().chain(rules.applied().warnings).collect()))
 }
 
-fn changed_path(path: &str, old_path: &str, reviewed: bool) -> ChangedPath {
+fn changed_path(file: &FileDiff, left_out: Option<FilterReason>) -> ChangedPath {
     ChangedPath {
-        path: path.to_owned(),
-        old_path: (old_path != path).then(|| old_path.to_owned()),
-        reviewed,
+        path: file.path.clone(),
+        old_path: (file.old_path != file.path).then(|| file.old_path.clone()),
+        left_out,
     }
 }
 
 /// All files. Whether one is noise is known only later; what cannot be read is certain.
 fn all_paths(diff: &Diff) -> Vec<ChangedPath> {
-    let readable = |file: &conclave_engine::diff::FileDiff| file.content != Content::Binary && file.unread.is_none();
-    diff.files
-        .iter()
-        .map(|file| changed_path(&file.path, &file.old_path, readable(file)))
-        .collect()
+    let left_out = |file: &FileDiff| {
+        let binary = (file.content == Content::Binary).then_some(FilterReason::Binary);
+        file.unread.map(FilterReason::from).or(binary)
+    };
+    let files = diff.files.iter();
+    files.map(|file| changed_path(file, left_out(file))).collect()
 }
 
 /// Surveys the diff for what AGENTS.md may have to say about it. One patch at a time is in memory.
@@ -258,4 +262,37 @@ async fn instructions(job: &Job, diff: &Diff) -> Result<(Vec<Instructions>, Vec<
         reason: "not looked for, as its path has a line break".to_owned(),
     }));
     Ok((found, unread))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_engine::diff::FilteredFile;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_moved_out_of_a_rules_paths_has_both_of_its_names_whether_it_is_reviewed_or_not() {
+        let diff = FilteredDiff {
+            files: vec![FileDiff {
+                path: "old/1.sql".to_owned(),
+                old_path: "db/1.sql".to_owned(),
+                ..FileDiff::default()
+            }],
+            filtered: vec![FilteredFile {
+                path: "old/1.png".to_owned(),
+                old_path: Some("db/1.png".to_owned()),
+                reason: FilterReason::Binary,
+            }],
+            ..FilteredDiff::default()
+        };
+        let changed = changed_paths(&diff);
+        let names: Vec<_> = changed
+            .iter()
+            .map(|file| (file.path.as_str(), file.old_path.as_deref()))
+            .collect();
+        assert_eq!(
+            names,
+            [("old/1.sql", Some("db/1.sql")), ("old/1.png", Some("db/1.png"))]
+        );
+    }
 }

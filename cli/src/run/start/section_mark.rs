@@ -251,6 +251,7 @@ mod tests {
             files: diff.files,
             filtered: vec![FilteredFile {
                 path: format!("vendor/{text}.js"),
+                old_path: None,
                 reason: FilterReason::Vendored,
             }],
             ..FilteredDiff::default()

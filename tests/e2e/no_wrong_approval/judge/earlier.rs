@@ -8,7 +8,10 @@ use super::{
     ADDED, BASE, CRITICAL, FILE, Found, NEW_GUARD, OLD_GUARD, QUERY, changed, changed_with, dropped, line_of,
     refuted_by,
 };
-use crate::no_wrong_approval::scene::{Scene, Seen};
+use crate::{
+    no_wrong_approval::scene::{Scene, Seen},
+    support::played,
+};
 
 on_both_runtimes! {
     the_judge_withdraws_an_earlier_critical_only_with_code_that_refutes_it
@@ -59,13 +62,13 @@ async fn argued_as(status: &str, refuted_by: &Value) -> (Scene, Seen) {
 }
 
 async fn the_judge_withdraws_an_earlier_critical_only_with_code_that_refutes_it() {
-    for (case, refuted_by) in [
+    for (case, refuted_by) in played([
         ("nothing is quoted", Value::Null),
         (
             "the code is invented",
             refuted_by("src/guard.py", 3, "    name = escape(name)"),
         ),
-    ] {
+    ]) {
         let (scene, seen) = argued(&refuted_by).await;
         seen.critical_stands(case);
         assert!(!scene.pipeline.thread_about(CRITICAL.category).resolved, "{case}");
@@ -149,11 +152,11 @@ async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_
 }
 
 async fn an_earlier_critical_is_fixed_elsewhere_only_by_code_that_stands_there_and_its_thread_links_to_it() {
-    for (case, refuted_by) in [
+    for (case, refuted_by) in played([
         ("nothing is quoted", Value::Null),
         ("the code is invented", refuted_by(FILE, 3, "    name = escape(name)")),
         ("the file is not there", refuted_by("src/guard.py", 3, OLD_GUARD)),
-    ] {
+    ]) {
         let (scene, seen) = argued_as("fixed_elsewhere", &refuted_by).await;
         seen.critical_stands(case);
         let thread = scene.pipeline.thread_about(CRITICAL.category);
@@ -164,7 +167,7 @@ async fn an_earlier_critical_is_fixed_elsewhere_only_by_code_that_stands_there_a
         );
         assert!(!answer.contains("You are right."), "{case}: {answer}");
     }
-    for (guard, is_approved) in [(OLD_GUARD, true), (NEW_GUARD, false)] {
+    for (guard, is_approved) in played([(OLD_GUARD, true), (NEW_GUARD, false)]) {
         let number = line_of(guard);
         let (scene, seen) = argued_as("fixed_elsewhere", &refuted_by(FILE, number, guard)).await;
         assert_eq!(seen.review["verdict"], "approved", "{}", seen.note);

@@ -84,8 +84,10 @@ pub(super) fn coverage(review: &Review) -> String {
     for note in &coverage.notes {
         let _ = writeln!(text, "- {}", escape(note).replace('\n', " "));
     }
-    for warning in review.other_warnings() {
-        let _ = writeln!(text, "- ⚠️ {}", escape(warning).replace('\n', " "));
+    let line = |text: &str| escape(text).replace('\n', " ");
+    let warnings = review.other_warnings().map(|warning| line(warning));
+    for warning in review.model_moves(line, code_span).into_iter().chain(warnings) {
+        let _ = writeln!(text, "- ⚠️ {warning}");
     }
     let _ = writeln!(
         text,
@@ -139,7 +141,7 @@ fn checked_rules(rules: &[CheckedRule]) -> String {
     }
     let rule = |rule: &CheckedRule| format!("- {}\n", rule.describe(|_| link(&rule.rule, &rule.link), code_span));
     let rules: String = rules.iter().map(rule).collect();
-    format!("**Engineering rules that were checked:**\n\n{rules}\n")
+    format!("**Engineering rules for the changed files:**\n\n{rules}\n")
 }
 
 /// The commit whose settings were in force.
