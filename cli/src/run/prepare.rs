@@ -193,7 +193,7 @@ pub(crate) async fn prepare(
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
-    let mut of_plan = warnings_of_plan(&plan, &arguments.models, &config);
+    let mut of_plan = warnings_of_plan(&plan, &overrides, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
     of_plan.extend(organization::not_shown_in(&plan, not_shown));
     let runtime = assembled.for_plan(&plan, &config);
@@ -319,13 +319,14 @@ pub(crate) fn report_all<'a>(progress: &dyn Progress, warnings: impl IntoIterato
 }
 
 /// Warnings about the plan and its models.
-fn warnings_of_plan(plan: &Plan, models: &[ModelId], config: &ConfigDocument) -> Vec<String> {
-    let mistyped = models.iter().filter_map(mistyped);
+fn warnings_of_plan(plan: &Plan, overrides: &Overrides, config: &ConfigDocument) -> Vec<String> {
+    let mistyped = overrides.models.iter().filter_map(mistyped);
+    let limits = [&overrides.limits_of_project, &overrides.limits_of_job];
     plan.warnings()
         .into_iter()
         .chain(switched_off(plan))
         .chain(mistyped)
-        .chain(ineffective(&config.limits, &config.reviewers))
+        .chain(ineffective(&config.limits, &config.reviewers, &limits))
         .collect()
 }
 
