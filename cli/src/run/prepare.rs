@@ -33,8 +33,7 @@ use conclave_engine::{
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
-    config::{ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
-    effort::Thinking,
+    config::{Capabilities, ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
     finding::Finding,
     model::ModelId,
     path_globs::PathGlobs,
@@ -198,6 +197,7 @@ pub(crate) async fn prepare(
     of_plan.extend(organization::not_shown_in(&plan, not_shown));
     let runtime = assembled.for_plan(&plan, &config);
     of_plan.extend(efforts::without_effect(&plan, &config, &runtime.providers));
+    of_plan.extend(efforts::nameless_budgets(&config, &runtime.providers));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     unread.extend(holds::of_rules(&rules.left_out));
@@ -491,9 +491,9 @@ impl Prepared {
         self.preset.0 == Preset::Local || comes_from_preset(&self.models, self.models_of_job)
     }
 
-    /// The efforts that a model takes from its provider in this run.
-    pub(crate) fn thinking(&self, model: &ModelId, thinking: Thinking) -> Thinking {
-        efforts::thinking(model, thinking, &self.runtime.providers)
+    /// The capabilities of a model that its provider can be asked for in this run.
+    pub(crate) fn in_format(&self, model: &ModelId, capabilities: Capabilities) -> Capabilities {
+        efforts::in_format(model, capabilities, &self.runtime.providers)
     }
 
     /// Returns whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what
