@@ -197,6 +197,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// The least budget of thinking that Anthropic's API takes.
+const MIN_BUDGET: u64 = 1024;
+
 /// A request for thinking, before it is written in a wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingRequest {
@@ -238,6 +241,56 @@ impl ThinkingRequest {
             },
         }
     }
+
+    /// The same for a model whose answers have at most this many tokens, thinking included: a budget has to stay below that, and
+    /// is half of it where there is no room for more.
+    #[must_use]
+    pub fn within(self, max_output: u64) -> Self {
+        match self {
+            Self::Budget(tokens) if tokens >= max_output => {
+                if max_output > MIN_BUDGET {
+                    Self::Budget((max_output / 2).max(MIN_BUDGET))
+                } else {
+                    Self::Off(ThinkingOff::Unsent)
+                }
+            }
+            request => request,
+        }
+    }
+
+    /// The request that an effort came to, in words.
+    pub fn describe(self, effort: Effort) -> String {
+        match self {
+            Self::Untold => "takes no effort".to_owned(),
+            Self::Off(_) if effort > Effort::None => "no effort, because its answers have no room for it".to_owned(),
+            Self::Off(_) | Self::Effort(Level::None) => "effort none".to_owned(),
+            Self::Budget(tokens) if tokens < effort.thinking_tokens() => {
+                format!("effort {effort}: {tokens} tokens, because its answers have room for no more")
+            }
+            Self::Budget(tokens) => format!("effort {effort}: {tokens} tokens"),
+            Self::Adaptive { level, .. } | Self::Effort(level) => {
+                let exact = level.as_str() == effort.as_str();
+                match (exact, effort) {
+                    (true, _) => format!("effort {effort}"),
+                    (false, Effort::None) => format!("effort {level}, because it always thinks"),
+                    (false, _) => format!("effort {level}, the nearest to {effort} that it takes"),
+                }
+            }
+        }
+    }
+
+    /// Why an effort that was asked for does not come to the same; nothing if it does.
+    pub fn shortfall(self, effort: Effort) -> Option<String> {
+        let exact = match self {
+            Self::Untold | Self::Off(_) => effort == Effort::None,
+            Self::Budget(tokens) => tokens == effort.thinking_tokens(),
+            // The highest level is what `max` means, whatever its name.
+            Self::Adaptive { level, .. } | Self::Effort(level) => {
+                level.as_str() == effort.as_str() || effort == Effort::Max && level >= Level::Xhigh
+            }
+        };
+        (!exact).then(|| self.describe(effort))
+    }
 }
 
 impl Thinking {
@@ -260,19 +313,30 @@ impl Thinking {
         }
     }
 
+    /// The same where it is asked in a format that has levels only, as both of `OpenAI`: a budget of tokens has no name there.
+    #[must_use]
+    pub fn by_level(self) -> Self {
+        if self.by == ThinkingBy::Budget {
+            Self::default()
+        } else {
+            self
+        }
+    }
+
     /// The same where it is asked in Chat Completions with tools, as every session has them: there, newer models of `OpenAI` itself
     /// take tools with the effort `none` only, or not at all.
     #[must_use]
     pub fn in_chat(self, model: &ModelId) -> Self {
         let strict = ["gpt-5.2", "gpt-5.4", "gpt-5.5", "gpt-5.6", "gpt-6"];
         let is_strict = model.provider() == "openai" && strict.iter().any(|family| model.model().starts_with(family));
+        let by_level = self.by_level();
         if !is_strict {
-            return self;
+            return by_level;
         }
-        if self.levels.has(Level::None) {
+        if by_level.levels.has(Level::None) {
             Self {
                 levels: vec![Level::None].into(),
-                ..self
+                ..by_level
             }
         } else {
             Self::default()
@@ -282,36 +346,6 @@ impl Thinking {
     /// Returns whether there is anything to set.
     pub const fn is_told(self) -> bool {
         !matches!(self.by, ThinkingBy::Nothing)
-    }
-
-    /// The request that an effort comes to with this model, in words.
-    pub fn describe(self, effort: Effort) -> String {
-        match self.request(effort) {
-            ThinkingRequest::Untold => "takes no effort".to_owned(),
-            ThinkingRequest::Off(_) | ThinkingRequest::Effort(Level::None) => "effort none".to_owned(),
-            ThinkingRequest::Budget(tokens) => format!("effort {effort}: {tokens} tokens"),
-            ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
-                let exact = level.as_str() == effort.as_str();
-                match (exact, effort) {
-                    (true, _) => format!("effort {effort}"),
-                    (false, Effort::None) => format!("effort {level}, because it always thinks"),
-                    (false, _) => format!("effort {level}, the nearest to {effort} that it takes"),
-                }
-            }
-        }
-    }
-
-    /// Why an effort that was asked for does not come to the same; nothing if it does.
-    pub fn shortfall(self, effort: Effort) -> Option<String> {
-        let exact = match self.request(effort) {
-            ThinkingRequest::Untold => effort == Effort::None,
-            ThinkingRequest::Off(_) | ThinkingRequest::Budget(_) => true,
-            // The highest level is what `max` means, whatever its name.
-            ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
-                level.as_str() == effort.as_str() || effort == Effort::Max && level >= Level::Xhigh
-            }
-        };
-        (!exact).then(|| self.describe(effort))
     }
 }
 

@@ -151,10 +151,61 @@ fn what_an_effort_comes_to_is_said() {
         ("openai/gpt-4.1", Effort::High, "takes no effort", true),
         ("openai/gpt-4.1", Effort::None, "takes no effort", false),
     ] {
-        let thinking = thinking(model);
-        assert_eq!(thinking.describe(effort), said, "{model}");
-        assert_eq!(thinking.shortfall(effort).is_some(), falls_short, "{model} {effort}");
+        let request = thinking(model).request(effort);
+        assert_eq!(request.describe(effort), said, "{model}");
+        assert_eq!(request.shortfall(effort).is_some(), falls_short, "{model} {effort}");
     }
+}
+
+#[test]
+fn a_budget_stays_below_the_longest_answer_and_one_that_is_cut_down_says_so() {
+    let budget = Thinking {
+        by: ThinkingBy::Budget,
+        ..Thinking::default()
+    };
+    for (max_output, effort, request, said) in [
+        (64_000, Effort::Max, ThinkingRequest::Budget(31_999), None),
+        (16_001, Effort::High, ThinkingRequest::Budget(16_000), None),
+        (
+            16_000,
+            Effort::High,
+            ThinkingRequest::Budget(8_000),
+            Some("effort high: 8000 tokens, because its answers have room for no more"),
+        ),
+        (
+            1_500,
+            Effort::Low,
+            ThinkingRequest::Budget(1_024),
+            Some("effort low: 1024 tokens, because its answers have room for no more"),
+        ),
+        (
+            1_024,
+            Effort::Low,
+            ThinkingRequest::Off(ThinkingOff::Unsent),
+            Some("no effort, because its answers have no room for it"),
+        ),
+        (1_024, Effort::None, ThinkingRequest::Off(ThinkingOff::Unsent), None),
+    ] {
+        let within = budget.request(effort).within(max_output);
+        assert_eq!(within, request, "{max_output} {effort}");
+        assert_eq!(within.shortfall(effort).as_deref(), said, "{max_output} {effort}");
+    }
+    let level = ThinkingRequest::Effort(Level::High);
+    assert_eq!(level.within(1_000), level, "a level has no size");
+}
+
+#[test]
+fn a_budget_has_no_name_in_a_format_of_levels() {
+    let id: ModelId = "compatible/claude".parse().expect("a model");
+    let budget = Thinking {
+        by: ThinkingBy::Budget,
+        ..Thinking::default()
+    };
+    for thinking in [budget.by_level(), budget.in_chat(&id)] {
+        assert_eq!(thinking.request(Effort::High), ThinkingRequest::Untold);
+    }
+    let levels = thinking("openai/gpt-5");
+    assert_eq!((levels.by_level(), levels.in_chat(&id)), (levels, levels));
 }
 
 #[test]

@@ -3,11 +3,14 @@
 use conclave_scripted_provider::{Answer, DemoModel, Fault, RequestRecord, ScriptedProvider};
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, PROVIDER_KEY, Repository, provider};
+use crate::support::{AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, played, provider};
 
 on_both_runtimes! {
     anthropic_is_asked_by_adaptive_effort_where_the_model_takes_it_and_by_a_budget_elsewhere
     openai_is_asked_by_the_effort_of_its_reasoning
+    a_compatible_endpoint_is_asked_only_what_was_declared
+    a_name_that_the_runtime_knows_declares_nothing
+    an_effort_that_the_model_refuses_is_left_out_and_named
     signatures_hold_over_tool_turns_and_a_fallback_model_gets_none_that_it_cannot_read
     an_effort_that_cannot_be_read_or_taken_is_named_and_stops_no_review
 }
@@ -141,7 +144,6 @@ async fn openai_is_asked_by_the_effort_of_its_reasoning() {
     assert_eq!(provider.violations(), []);
 }
 
-#[tokio::test]
 async fn a_compatible_endpoint_is_asked_only_what_was_declared() {
     let declared = "[models.capabilities.\"compatible/thinker\"]\ncontext = 64_000\nmax_output = 20_000\ntemperature = 0.6\n\
                     thinking = { by = \"effort\", levels = [\"none\", \"low\", \"high\"] }\n";
@@ -186,9 +188,11 @@ async fn a_compatible_endpoint_is_asked_only_what_was_declared() {
                 assert_eq!(body["max_tokens"], limit, "{agent}");
                 assert_eq!(body.get("temperature").cloned(), temperature, "{agent}");
             }
-            let opencode: Value = serde_json::from_str(&outcome.record("opencode.json")).unwrap();
-            let limit = &opencode["provider"]["compatible"]["models"]["thinker"]["limit"];
-            assert_eq!(limit, &json!({"context": 64_000, "output": 20_000}));
+            if AgentRuntime::current() == AgentRuntime::OpenCode {
+                let opencode: Value = serde_json::from_str(&outcome.record("opencode.json")).unwrap();
+                let limit = &opencode["provider"]["compatible"]["models"]["thinker"]["limit"];
+                assert_eq!(limit, &json!({"context": 64_000, "output": 20_000}));
+            }
         }
         assert_eq!(provider.violations(), []);
         let plan = plan(job(&["plan", "--format", "json", "main"])).await;
@@ -205,6 +209,78 @@ async fn a_compatible_endpoint_is_asked_only_what_was_declared() {
         for (name, said) in ["coordinator", "security", "documentation"].into_iter().zip(said) {
             assert_eq!(of(name), said, "{name}");
         }
+    }
+}
+
+/// Parameters of thinking and sampling. OpenCode writes some of them because of a model's name, whatever its configuration says.
+const PARAMETERS: [&str; 10] = [
+    "reasoning_effort",
+    "reasoning",
+    "include",
+    "text",
+    "verbosity",
+    "thinking",
+    "output_config",
+    "temperature",
+    "top_p",
+    "top_k",
+];
+
+async fn a_name_that_the_runtime_knows_declares_nothing() {
+    let repository = repository("");
+    for (api, model) in played([
+        ("chat", "compatible/openai/gpt-5.5"),
+        ("chat", "compatible/google/gemini-2.5-pro"),
+        ("responses", "compatible/openai.gpt-5.5"),
+        ("anthropic", "compatible/claude-opus-7-1"),
+    ]) {
+        let provider = provider().await;
+        let job = |arguments: &[&str]| {
+            Conclave::new(repository.path(), arguments)
+                .env("CONCLAVE_COMPATIBLE_BASE_URL", format!("{}/v1", provider.url()))
+                .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+                .env("CONCLAVE_COMPATIBLE_API", api)
+                .env("CONCLAVE_MODELS", model)
+        };
+        let outcome = job(&["local", "main"]).run().await.expect_code(0);
+        assert_eq!(outcome.review()["coordinator"]["outcome"], "ok");
+        for agent in ["coordinator", "security", "documentation"] {
+            expect_fields(&provider, agent, &[], &PARAMETERS);
+        }
+        assert_eq!(provider.violations(), []);
+        let plan = plan(job(&["plan", "--format", "json", "main"])).await;
+        let model = &seat(&plan, "security")["models"]["considered"][0];
+        assert_eq!(model["effort"], "takes no effort");
+    }
+}
+
+async fn an_effort_that_the_model_refuses_is_left_out_and_named() {
+    let declared = "[models.capabilities.\"anthropic/claude-sonnet-4-5\"]\n\
+                    thinking = { by = \"adaptive\", levels = [\"low\", \"medium\", \"high\"] }\n";
+    let (provider, repository) = (provider().await, repository(declared));
+    let outcome = Conclave::new(repository.path(), &["local", "main"])
+        .env("CONCLAVE_MODELS", "anthropic/claude-sonnet-4-5")
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    assert_eq!(review["coordinator"]["outcome"], "ok");
+    let warnings = review["warnings"].to_string();
+    for said in [
+        "anthropic/claude-sonnet-4-5 refused a call with the effort medium",
+        "adaptive thinking is not supported on this model",
+    ] {
+        assert_eq!(warnings.matches(said).count(), 1, "{said}: {warnings}");
+    }
+    let is_refused = |request: &RequestRecord| request.status == Some(400);
+    let (refused, answered): (Vec<_>, Vec<_>) = provider.requests().into_iter().partition(is_refused);
+    // Those that were under way when the first of them was refused.
+    assert!(refused.iter().all(|request| request.text().contains("\"adaptive\"")));
+    assert!(refused.len() < answered.len());
+    for request in answered {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        assert_eq!((body.get("thinking"), body.get("output_config")), (None, None));
     }
 }
 

@@ -227,7 +227,7 @@ async fn a_time_limit_of_the_project_or_the_job_holds_and_one_that_cannot_is_nam
     let cut_short = "the limit headers_seconds (900 s) cannot take effect: first_sign_seconds (60 s) is shorter";
     let text = plan(&[]).await;
     assert!(text.contains(cut_short), "{text}");
-    let whole = "first_sign=900,stall_seconds=900,reviewer=1800,coordinator=1800,panel=2000";
+    let whole = "first_sign=900,stall_seconds=900,reviewer=1000,coordinator=1000,panel=2000";
     let text = plan(&["--limits", whole]).await;
     assert!(!text.contains("cannot take effect"), "{text}");
 

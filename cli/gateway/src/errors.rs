@@ -1,13 +1,16 @@
 //! Errors: a gateway that cannot start, a call that gave nothing, and what the runtime hears of one.
 
 mod rejection;
+mod words;
 
 use std::{path::PathBuf, time::Duration};
 
 use conclave_certificates::CertificatesError;
-use conclave_resilience::classify::{FailureClass, ProviderFault};
+use conclave_resilience::classify::{FailureClass, ProviderFault, classify, names_a_parameter};
 
 pub use rejection::Rejection;
+pub(crate) use words::message;
+use words::short;
 
 /// The configuration cannot be used, or the gateway could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -44,13 +47,32 @@ pub enum ConfigError {
 }
 
 /// A call of a model that gave nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallFailure {
     pub(crate) class: FailureClass,
     /// The wait that the provider asked for.
     pub(crate) retry_after: Option<Duration>,
+    /// The provider's words, where they name a parameter of thinking or of sampling.
+    pub(crate) parameter: Option<String>,
     /// The answer was to come from a recording, which does not have it.
     pub(crate) unrecorded: bool,
+}
+
+impl CallFailure {
+    /// The failure of a call that was refused with this status and body, whose secrets are masked.
+    pub(crate) fn refused(status: u16, retry_after: Option<Duration>, body: &str) -> Self {
+        let class = classify(status, body);
+        let is_named = class == FailureClass::BadRequest && names_a_parameter(status, body);
+        let words = || {
+            let parsed: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+            message(&parsed).unwrap_or_else(|| short(body))
+        };
+        Self {
+            retry_after,
+            parameter: is_named.then(words),
+            ..class.into()
+        }
+    }
 }
 
 impl From<FailureClass> for CallFailure {
@@ -58,6 +80,7 @@ impl From<FailureClass> for CallFailure {
         Self {
             class,
             retry_after: None,
+            parameter: None,
             unrecorded: false,
         }
     }

@@ -12,7 +12,7 @@ use conclave_resilience::{
     budget::Line,
     classify::{FailureClass, ProviderFault},
 };
-use conclave_shared::model::ModelId;
+use conclave_shared::{effort::Effort, model::ModelId};
 
 use crate::{errors::Rejection, lock::locked};
 
@@ -42,6 +42,16 @@ pub enum GatewayEvent {
         to: ModelId,
         /// The cause.
         reason: FallbackReason,
+    },
+    /// A model refused a call for what it was sent about thinking or sampling, and answered without: it is asked so from then on.
+    /// Recorded once for each model.
+    ParametersRefused {
+        /// The model.
+        model: ModelId,
+        /// The effort that it was asked for, if one was set.
+        effort: Option<Effort>,
+        /// The provider's words.
+        said: String,
     },
     /// The circuit of a model changed.
     CircuitChanged {
@@ -143,6 +153,17 @@ impl fmt::Display for GatewayEvent {
         match self {
             Self::Retried { model, fault, .. } => write!(formatter, "{model} was asked again ({fault})"),
             Self::FallbackUsed { from, to, reason, .. } => write!(formatter, "{to} stood in for {from} ({reason})"),
+            Self::ParametersRefused { model, effort, said } => {
+                write!(formatter, "{model} refused a call")?;
+                effort
+                    .iter()
+                    .try_for_each(|effort| write!(formatter, " with the effort {effort}"))?;
+                write!(
+                    formatter,
+                    ", and said \"{said}\": it answers without effort and sampling, and is asked so for the rest of the review. Correct its \
+                     `capabilities`"
+                )
+            }
             Self::CircuitChanged { model, change } => write!(formatter, "{model}: {change}"),
             Self::Waiting { model, wait } => {
                 write!(formatter, "{model} may be asked again in {} s", wait.as_secs().max(1))
@@ -263,6 +284,7 @@ fn log(event: &GatewayEvent) {
         // A retry that helps needs no one; the others are reported as they happen, by the observer.
         GatewayEvent::Retried { .. }
         | GatewayEvent::FallbackUsed { .. }
+        | GatewayEvent::ParametersRefused { .. }
         | GatewayEvent::CircuitChanged { .. }
         | GatewayEvent::Waiting { .. }
         | GatewayEvent::ProviderSwitched { .. }

@@ -8,6 +8,7 @@ mod door;
 mod exchange;
 mod in_flight;
 mod loop_guard;
+mod refused_parameters;
 mod relay;
 mod run_key;
 mod session;

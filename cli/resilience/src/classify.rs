@@ -142,6 +142,24 @@ pub fn classify(status: u16, body: &str) -> FailureClass {
     }
 }
 
+/// Words in a provider's error that name a parameter of thinking or of sampling.
+const PARAMETERS: [&str; 8] = [
+    "effort",
+    "thinking",
+    "reasoning",
+    "encrypted_content",
+    "verbosity",
+    "temperature",
+    "top_p",
+    "top_k",
+];
+
+/// Returns whether a refusal names a parameter of thinking or of sampling: the request may be taken without.
+pub fn names_a_parameter(status: u16, body: &str) -> bool {
+    let text = body.to_ascii_lowercase();
+    matches!(status, 400 | 422) && PARAMETERS.iter().any(|name| text.contains(name))
+}
+
 /// The class of an error that came as an event of the stream, by its type or code.
 pub fn classify_event(kind: &str, message: &str) -> FailureClass {
     match kind {
@@ -203,6 +221,29 @@ mod tests {
             FailureClass::Retryable(ProviderFault::Overloaded),
             "an overload stays one, whatever the text says"
         );
+    }
+
+    #[test]
+    fn a_refusal_that_names_a_parameter_of_thinking_or_sampling_is_known() {
+        for (status, body, named) in [
+            (
+                400,
+                "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
+                true,
+            ),
+            (400, "adaptive thinking is not supported on this model", true),
+            (
+                422,
+                r#"{"detail":[{"loc":["body","top_p"],"msg":"Extra inputs are not permitted"}]}"#,
+                true,
+            ),
+            (400, "`Temperature` is deprecated for this model.", true),
+            (400, "messages.1: the request could not be processed", false),
+            (500, "reasoning_effort", false),
+            (404, "no model for this effort", false),
+        ] {
+            assert_eq!(names_a_parameter(status, body), named, "{status} {body}");
+        }
     }
 
     #[test]

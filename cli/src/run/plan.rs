@@ -346,7 +346,7 @@ async fn document(
     let estimate = estimate(&EstimateInput {
         plan,
         prices: &prices,
-        capabilities: &capabilities,
+        capabilities: &|model| prepared.in_format(model, capabilities.of(model)),
         library: &prepared.library,
         coordinator_message: &inputs.coordinator,
         patches,
@@ -467,10 +467,15 @@ fn choice_of(
         class: (source != "remote" && !prepared.models_of_job).then_some(tier.as_str()),
         considered: considered
             .iter()
-            .map(|considered| (considered, capabilities.of(&considered.model)))
+            .map(|considered| {
+                (
+                    considered,
+                    prepared.in_format(&considered.model, capabilities.of(&considered.model)),
+                )
+            })
             .map(|(considered, takes)| PlannedModel {
                 known: prices.facts(&considered.model).is_some(),
-                effort: prepared.thinking(&considered.model, takes.thinking).describe(*effort),
+                effort: takes.request(*effort).describe(*effort),
                 context: takes.context,
                 max_output: takes.max_output,
                 model: considered.model.clone(),

@@ -33,8 +33,7 @@ use conclave_engine::{
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
-    config::{ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
-    effort::Thinking,
+    config::{Capabilities, ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
     finding::Finding,
     model::ModelId,
     path_globs::PathGlobs,
@@ -193,11 +192,12 @@ pub(crate) async fn prepare(
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
-    let mut of_plan = warnings_of_plan(&plan, &arguments.models, &config);
+    let mut of_plan = warnings_of_plan(&plan, &overrides, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
     of_plan.extend(organization::not_shown_in(&plan, not_shown));
     let runtime = assembled.for_plan(&plan, &config);
     of_plan.extend(efforts::without_effect(&plan, &config, &runtime.providers));
+    of_plan.extend(efforts::nameless_budgets(&config, &runtime.providers));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     unread.extend(holds::of_rules(&rules.left_out));
@@ -319,13 +319,14 @@ pub(crate) fn report_all<'a>(progress: &dyn Progress, warnings: impl IntoIterato
 }
 
 /// Warnings about the plan and its models.
-fn warnings_of_plan(plan: &Plan, models: &[ModelId], config: &ConfigDocument) -> Vec<String> {
-    let mistyped = models.iter().filter_map(mistyped);
+fn warnings_of_plan(plan: &Plan, overrides: &Overrides, config: &ConfigDocument) -> Vec<String> {
+    let mistyped = overrides.models.iter().filter_map(mistyped);
+    let limits = [&overrides.limits_of_project, &overrides.limits_of_job];
     plan.warnings()
         .into_iter()
         .chain(switched_off(plan))
         .chain(mistyped)
-        .chain(ineffective(&config.limits, &config.reviewers))
+        .chain(ineffective(&config.limits, &config.reviewers, &limits))
         .collect()
 }
 
@@ -490,9 +491,9 @@ impl Prepared {
         self.preset.0 == Preset::Local || comes_from_preset(&self.models, self.models_of_job)
     }
 
-    /// The efforts that a model takes from its provider in this run.
-    pub(crate) fn thinking(&self, model: &ModelId, thinking: Thinking) -> Thinking {
-        efforts::thinking(model, thinking, &self.runtime.providers)
+    /// The capabilities of a model that its provider can be asked for in this run.
+    pub(crate) fn in_format(&self, model: &ModelId, capabilities: Capabilities) -> Capabilities {
+        efforts::in_format(model, capabilities, &self.runtime.providers)
     }
 
     /// Returns whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfigFault;
 use crate::{
-    effort::{Thinking, ThinkingBy},
+    effort::{Effort, Thinking, ThinkingBy, ThinkingRequest},
     model::ModelId,
     pricing,
 };
@@ -32,6 +32,13 @@ pub struct Capabilities {
     pub top_p: Option<f64>,
     /// The efforts that it takes.
     pub thinking: Thinking,
+}
+
+impl Capabilities {
+    /// The request for an effort, within its longest answer.
+    pub fn request(&self, effort: Effort) -> ThinkingRequest {
+        self.thinking.request(effort).within(self.max_output)
+    }
 }
 
 /// Corrections of a model's capabilities; what is left out stays.
@@ -205,7 +212,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{ConfigDocument, validate},
-        effort::{Effort, Level, ThinkingRequest},
+        effort::Level,
     };
 
     fn document(capabilities: &str) -> ConfigDocument {

@@ -98,6 +98,14 @@ macro_rules! time_limits {
                 true
             }
 
+            /// Returns whether the time of this name is among these.
+            pub(super) fn sets(&self, name: &str) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name.is_some(),)+
+                    _ => false,
+                }
+            }
+
             /// Lays these over limits.
             pub fn lay_over(&self, limits: &mut Limits) {
                 $(limits.$name = self.$name.unwrap_or(limits.$name);)+

@@ -64,7 +64,7 @@ mod tests {
         let mut document = ConfigDocument::default();
         Preset::Local.lay_over(&mut document);
         assert_eq!(validate(&document), []);
-        assert_eq!(ineffective(&document.limits, &BTreeMap::new()), [""; 0]);
+        assert_eq!(ineffective(&document.limits, &BTreeMap::new(), &[]), [""; 0]);
         for (name, seconds) in LIMITS {
             let limit = TimeLimit::named(name).expect("a limit");
             assert_eq!(limit.of(&document.limits), seconds, "{name}");

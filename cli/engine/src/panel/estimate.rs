@@ -5,7 +5,7 @@
 //! how many turns a session takes and how much a model writes can only be assumed, and [`Estimate::assumptions`] says how.
 
 use conclave_shared::{
-    config::{CapabilityList, ClassEfforts, ModelRoute, NoModel, PriceList, model_tier},
+    config::{Capabilities, ClassEfforts, ModelRoute, NoModel, PriceList, model_tier},
     effort::{Effort, ThinkingRequest},
     model::ModelId,
     pricing::{ModelFacts, TokenUsage},
@@ -45,8 +45,8 @@ pub struct EstimateInput<'a> {
     pub patches: PatchTokens,
     /// Prices of models.
     pub prices: &'a PriceList,
-    /// Capabilities of models.
-    pub capabilities: &'a CapabilityList,
+    /// The capabilities of a model, as far as its provider can be asked for them.
+    pub capabilities: &'a dyn Fn(&ModelId) -> Capabilities,
     /// How many tokens a text has for the tokenizer at hand (`o200k_base`).
     pub count: &'a dyn Fn(&str) -> u64,
 }
@@ -170,10 +170,7 @@ fn written(
     let trivial = plan.is_trivial();
     let class = plan.classes.get(name).copied();
     let usual = ClassEfforts::default().of(class.unwrap_or_else(|| model_tier(name, trivial)), trivial);
-    let request = model.map(|model| {
-        let thinking = input.capabilities.of(model).thinking;
-        thinking.request(effort.unwrap_or(usual))
-    });
+    let request = model.map(|model| (input.capabilities)(model).request(effort.unwrap_or(usual)));
     let Some(request) = request.filter(|request| *request != ThinkingRequest::Untold) else {
         return Written {
             answer: total,

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use conclave_shared::{
-    config::{NoModel, SkippedModel},
+    config::{CapabilityList, CapabilityOverrides, NoModel, SkippedModel},
+    effort::{Thinking, ThinkingBy},
     risk::RiskAssessment,
 };
 
@@ -56,6 +57,10 @@ fn estimate_of(plan: &Plan, patches: &[&str]) -> Estimate {
 }
 
 fn estimate_at(plan: &Plan, patches: &[&str], prices: &PriceList) -> Estimate {
+    estimate_with(plan, patches, prices, &CapabilityList::default())
+}
+
+fn estimate_with(plan: &Plan, patches: &[&str], prices: &PriceList, capabilities: &CapabilityList) -> Estimate {
     let mut library = PromptLibrary::default();
     library
         .replace([
@@ -76,7 +81,7 @@ fn estimate_at(plan: &Plan, patches: &[&str], prices: &PriceList) -> Estimate {
         coordinator_message: "a message",
         patches: counted,
         prices,
-        capabilities: &CapabilityList::default(),
+        capabilities: &|model| capabilities.of(model),
         count: &words,
     })
     .expect("the prompts are there")
@@ -128,6 +133,30 @@ fn thinking_follows_the_effort_and_is_priced() {
     assert_eq!(always.tokens.reasoning, 687, "it cannot be switched off");
     let untold = with(Effort::Max, "openai/gpt-4.1");
     assert_eq!(untold.tokens.reasoning, 0, "it takes no effort");
+}
+
+#[test]
+fn a_budget_that_is_cut_down_is_estimated_as_it_will_be_sent() {
+    let mut plan = plan(RiskTier::Full, &["vllm/claude"]);
+    plan.members[0].route = Ok(route("vllm/claude", Effort::High));
+    let reasoning = |max_output: u64| {
+        let declared = CapabilityOverrides {
+            max_output: Some(max_output),
+            thinking: Some(Thinking {
+                by: ThinkingBy::Budget,
+                ..Thinking::default()
+            }),
+            ..CapabilityOverrides::default()
+        };
+        let list = CapabilityList::new(&[("vllm/claude".to_owned(), declared)].into());
+        estimate_with(&plan, &["x"], &PriceList::default(), &list).sessions[0]
+            .tokens
+            .reasoning
+    };
+    let whole = reasoning(32_000);
+    assert!(whole > 0);
+    // 4,096 tokens in place of 16,000.
+    assert_eq!(reasoning(8_192), whole * 4_096 / 16_000);
 }
 
 #[test]

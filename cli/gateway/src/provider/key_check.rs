@@ -7,7 +7,10 @@ use conclave_shared::error_chain::with_sources;
 use serde_json::Value;
 
 use super::{HttpSettings, Upstream, client, headers::provider_headers};
-use crate::{errors::ConfigError, wire::Wire};
+use crate::{
+    errors::{ConfigError, message},
+    wire::Wire,
+};
 
 /// Maximum length of an answer in bytes. The longest list of models is a few hundred kilobytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -77,7 +80,10 @@ fn answer(status: u16, body: &[u8]) -> KeyAnswer {
             None if is_json => KeyAnswer::Unknown(status),
             None => KeyAnswer::NoProvider(status),
         },
-        401 | 403 => KeyAnswer::Refused(status, words(&body)),
+        401 | 403 => {
+            let said = message(&body).unwrap_or_else(|| "without a word about why".to_owned());
+            KeyAnswer::Refused(status, said)
+        }
         status => KeyAnswer::Unknown(status),
     }
 }
@@ -96,19 +102,6 @@ fn models(body: &Value) -> Option<Vec<String>> {
             .or_else(|| name(row))
     });
     Some(names.collect())
-}
-
-/// The provider's words about a refusal, as one short line.
-fn words(body: &Value) -> String {
-    let said = body["error"]["message"]
-        .as_str()
-        .or_else(|| body["errors"][0]["message"].as_str())
-        .or_else(|| body["message"].as_str())
-        .unwrap_or("without a word about why");
-    said.chars()
-        .filter(|character| !character.is_control())
-        .take(200)
-        .collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{
-    classify::{FailureClass, ProviderFault, classify},
+    classify::{FailureClass, ProviderFault},
     retry::{http_date, retry_after},
 };
 use conclave_shared::{error_chain::with_sources, model::ModelId};
@@ -58,6 +58,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: &'a Call<'a>,
     /// The model that is asked.
     pub(crate) model: &'a ModelId,
+    /// True if nothing about thinking and sampling is sent.
+    pub(crate) bare: bool,
 }
 
 /// A call whose turn has come.
@@ -77,19 +79,30 @@ impl Attempt<'_> {
     /// Writes the body for this model and waits for the turn of its prefix.
     pub(crate) async fn prepare(&self) -> Ready {
         let (call, core) = (self.call, self.call.core);
-        let adapted = Adaptation {
-            wire: call.provider.wire,
-            asked: &call.written_for,
-            target: self.model,
-            capabilities: (core.capabilities)(self.model),
-            effort: call.request.session.effort(),
-            signatures: &call.request.session.signatures,
-        }
-        .apply(&call.body);
+        let adapted = self.adapted(self.bare);
         let sent = canonical(call.provider.wire, &adapted, &call.written_for, self.model);
         let permit = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
         call.request.touch();
         Ready { sent, permit }
+    }
+
+    /// Returns whether it sends anything about thinking or sampling.
+    pub(crate) fn has_parameters(&self) -> bool {
+        !self.bare && self.adapted(false) != self.adapted(true)
+    }
+
+    fn adapted(&self, bare: bool) -> Bytes {
+        let (call, session) = (self.call, &self.call.request.session);
+        let adaptation = Adaptation {
+            wire: call.provider.wire,
+            asked: &call.written_for,
+            target: self.model,
+            capabilities: (call.core.capabilities)(self.model),
+            effort: session.effort(),
+            bare,
+            signatures: &session.signatures,
+        };
+        adaptation.apply(&call.body)
     }
 
     /// Makes the call, up to the first content of its answer.
@@ -210,17 +223,14 @@ async fn refusal(core: &Core, mut response: Response, recording: Option<&mut Cal
     // Half of an explanation is still one.
     let body = body_of(&mut response, MAX_ERROR).await;
     let text = String::from_utf8_lossy(&body);
-    let class = classify(status.as_u16(), &text);
-    let said = core.redactor.redact(&text);
-    let said: String = said.chars().filter(|c| !c.is_control()).take(500).collect();
-    tracing::info!(status = status.as_u16(), %class, said, "the provider refused");
+    let masked = core.redactor.redact(&text);
+    let failure = CallFailure::refused(status.as_u16(), retry_after, &masked);
+    let said: String = masked.chars().filter(|c| !c.is_control()).take(500).collect();
+    tracing::info!(status = status.as_u16(), class = %failure.class, said, "the provider refused");
     if let Some(recording) = recording {
         recording.refused(status.as_u16(), retry_after, &text);
     }
-    CallFailure {
-        retry_after,
-        ..class.into()
-    }
+    failure
 }
 
 /// Reads a body that is not an event stream, as far as it comes in time.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     accounting::Reservation,
     clock::now,
-    errors::Rejection,
+    errors::{CallFailure, Rejection},
     event::{FallbackReason, GatewayEvent},
 };
 
@@ -77,11 +77,18 @@ impl Call<'_> {
         let session = &self.request.session;
         let mut failed = 0;
         let mut last = FallbackReason::CircuitOpen;
+        // The words in which the model has refused the parameters of this call.
+        let mut refused: Option<String> = None;
         loop {
             if self.core.circuits.breakers().refuses(model, now()) {
                 return Ok(Err(last));
             }
-            let attempt = Attempt { call: self, model };
+            let bare = refused.is_some() || self.core.refused_parameters.are_left_out(model);
+            let attempt = Attempt {
+                call: self,
+                model,
+                bare,
+            };
             // A call may have to wait for its turn. What is found out meanwhile counts for it too.
             let ready = self.unless_called_off(attempt.prepare()).await?;
             let before = now();
@@ -103,6 +110,7 @@ impl Call<'_> {
                 Ok(opened) => {
                     permit.began();
                     self.request.keep(permit);
+                    self.answered_without_parameters(model, refused);
                     return Ok(Ok(opened));
                 }
                 Err(failure) => failure,
@@ -122,6 +130,10 @@ impl Call<'_> {
             session.failed(failure.class);
             last = FallbackReason::Failed(failure.class);
             let FailureClass::Retryable(fault) = failure.class else {
+                refused = self.refused_parameters(&attempt, failure);
+                if refused.is_some() {
+                    continue;
+                }
                 return Ok(Err(last));
             };
             failed += 1;
@@ -145,6 +157,29 @@ impl Call<'_> {
             self.unless_called_off(self.rest(wait)).await?;
             drop(waiting);
             self.request.touch();
+        }
+    }
+
+    /// Returns the words of a refusal after which the call is made once more, without its parameters of thinking and sampling.
+    fn refused_parameters(&self, attempt: &Attempt<'_>, failure: CallFailure) -> Option<String> {
+        let known = &self.core.refused_parameters;
+        if attempt.bare && failure.class == FailureClass::BadRequest {
+            known.tried(attempt.model, false);
+        }
+        let said = failure.parameter?;
+        (attempt.has_parameters() && known.may_be_the_cause(attempt.model)).then_some(said)
+    }
+
+    /// Notes that a model has answered without the parameters of a call, if it has refused that with them.
+    fn answered_without_parameters(&self, model: &ModelId, refused: Option<String>) {
+        if let Some(said) = refused
+            && self.core.refused_parameters.tried(model, true)
+        {
+            self.core.events.record(GatewayEvent::ParametersRefused {
+                model: model.clone(),
+                effort: self.request.session.effort(),
+                said,
+            });
         }
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use conclave_resilience::classify::{ProviderFault, classify};
+use conclave_resilience::classify::ProviderFault;
 use serde_json::{Value, value::RawValue};
 use sha2::{Digest, Sha256};
 
@@ -199,10 +199,11 @@ impl Playback {
                 retry_after_ms,
                 body,
                 ..
-            }) => Err(CallFailure {
-                retry_after: retry_after_ms.map(Duration::from_millis),
-                ..classify(status, &body).into()
-            }),
+            }) => Err(CallFailure::refused(
+                status,
+                retry_after_ms.map(Duration::from_millis),
+                &body,
+            )),
             Some(Line::Ended { fault: Some(name), .. }) => {
                 self.answer.clear();
                 Err(fault(&name).into())

@@ -5,6 +5,9 @@
 //! how hard to think, for every call anew: what a fallback model gets is never a translation of what was written for another.
 //! The history stays as the runtime sends it, so that the signatures of reasoning hold over tool turns; only reasoning that the
 //! model cannot read, because another one signed it, is taken out.
+//!
+//! Some of what the runtime writes is for a name: OpenCode sends a reasoning effort to every `gpt-5` and a nucleus to every `gemini`, at
+//! any endpoint. Parameters that are not declared do not go out, so that a model gets what the plan says.
 
 mod anthropic;
 mod chat;
@@ -32,8 +35,10 @@ pub(crate) struct Adaptation<'a> {
     pub(crate) target: &'a ModelId,
     /// The capabilities of that model.
     pub(crate) capabilities: Capabilities,
-    /// The effort of the session's models; `None` as the runtime wrote it.
+    /// The effort of the session's models, if one is set.
     pub(crate) effort: Option<Effort>,
+    /// True if nothing about thinking and sampling is sent, because the model has refused a call for it.
+    pub(crate) bare: bool,
     /// The makers of the session's reasoning blocks.
     pub(crate) signatures: &'a Signatures,
 }
@@ -41,22 +46,15 @@ pub(crate) struct Adaptation<'a> {
 impl Adaptation<'_> {
     /// The body to send; the same bytes if nothing has to change.
     pub(crate) fn apply(&self, body: &Bytes) -> Bytes {
-        let renames = self.asked != self.target;
-        let signs = self.wire != Wire::OpenAiChat;
-        let strips = signs && (renames || self.signatures.has_others_than(self.target));
-        let completion_limit = self.wire == Wire::OpenAiChat && chat::wants_completion_limit(self.target);
-        let request = self.request();
-        let samples = self.capabilities.temperature.is_some() || self.capabilities.top_p.is_some();
-        if !renames && !strips && !completion_limit && !samples && request == ThinkingRequest::Untold {
-            return body.clone();
-        }
         let Some(mut fields) = Fields::of(body) else {
             return body.clone();
         };
+        let renames = self.asked != self.target;
         if renames && fields.has("model") {
             fields.set("model", self.target.model());
         }
-        if strips {
+        let signs = self.wire != Wire::OpenAiChat;
+        if signs && (renames || self.signatures.has_others_than(self.target)) {
             history::strip_foreign_reasoning(&mut fields, |signature| match self.signatures.maker(signature) {
                 Some(maker) => maker == *self.target,
                 // Made before the gateway, or not at all: the model that the runtime talks to may know it.
@@ -66,7 +64,8 @@ impl Adaptation<'_> {
         let written = Parameters {
             model: self.target,
             capabilities: &self.capabilities,
-            request,
+            thinking: self.request(),
+            bare: self.bare,
             renames,
         };
         match self.wire {
@@ -74,21 +73,30 @@ impl Adaptation<'_> {
             Wire::OpenAiChat => chat::write(&mut fields, &written),
             Wire::OpenAiResponses => responses::write(&mut fields, &written),
         }
-        if completion_limit {
+        if self.wire == Wire::OpenAiChat && chat::wants_completion_limit(self.target) {
             chat::use_completion_limit(&mut fields);
         }
         fields.write(body)
     }
 
-    /// The request for thinking that the model gets.
-    fn request(&self) -> ThinkingRequest {
-        let Some(effort) = self.effort else {
-            return ThinkingRequest::Untold;
-        };
+    /// The request for thinking that the model gets. Nothing where what the runtime wrote about it stays: the model takes an effort,
+    /// and the session has none.
+    fn request(&self) -> Option<ThinkingRequest> {
         let thinking = self.capabilities.thinking;
-        match self.wire {
-            Wire::OpenAiChat => thinking.in_chat(self.target).request(effort),
-            Wire::Anthropic | Wire::OpenAiResponses => thinking.request(effort),
+        let thinking = match self.wire {
+            Wire::Anthropic => thinking,
+            Wire::OpenAiChat => thinking.in_chat(self.target),
+            Wire::OpenAiResponses => thinking.by_level(),
+        };
+        let capabilities = Capabilities {
+            thinking,
+            ..self.capabilities
+        };
+        match self.effort {
+            _ if self.bare => Some(ThinkingRequest::Untold),
+            Some(effort) => Some(capabilities.request(effort)),
+            None if thinking.is_told() && self.asked == self.target => None,
+            None => Some(ThinkingRequest::Untold),
         }
     }
 }
@@ -97,7 +105,10 @@ impl Adaptation<'_> {
 struct Parameters<'a> {
     model: &'a ModelId,
     capabilities: &'a Capabilities,
-    request: ThinkingRequest,
+    /// `None` if what the runtime wrote about it stays.
+    thinking: Option<ThinkingRequest>,
+    /// True if nothing about thinking and sampling is sent.
+    bare: bool,
     /// True if the body was written for another model.
     renames: bool,
 }
@@ -105,7 +116,8 @@ struct Parameters<'a> {
 impl Parameters<'_> {
     /// Makes room for the thinking in the answer's limit, as far as the model can, and lowers one that it cannot reach.
     fn fit_limit(&self, fields: &mut Fields<'_>, name: &str) {
-        let (more, max) = (self.request.tokens(), self.capabilities.max_output);
+        let more = self.thinking.map_or(0, ThinkingRequest::tokens);
+        let max = self.capabilities.max_output;
         fields.change(name, |limit| {
             if let Some(had) = limit.as_u64() {
                 *limit = Value::from(had.saturating_add(more).min(max));
@@ -113,26 +125,28 @@ impl Parameters<'_> {
         });
     }
 
-    /// Sampling parameters: none beside thinking, and for a model that takes none.
+    /// Sampling parameters: none beside thinking, and for a model that takes none. A temperature for all the runtime has written, for
+    /// models that take one; anything else it writes because of a model's name.
     fn sample(&self, fields: &mut Fields<'_>) {
-        if !self.capabilities.samples || self.request.reasons() {
-            for name in ["temperature", "top_p", "top_k"] {
-                fields.remove(name);
-            }
-            return;
+        let thinks = self.thinking.is_some_and(ThinkingRequest::reasons);
+        let samples = self.capabilities.samples && !thinks && !self.bare;
+        match self.capabilities.temperature.filter(|_| samples) {
+            Some(temperature) => fields.set("temperature", temperature),
+            None if samples => {}
+            None => fields.remove("temperature"),
         }
-        let chosen = [
-            ("temperature", self.capabilities.temperature),
-            ("top_p", self.capabilities.top_p),
-        ];
-        for (name, value) in chosen {
-            if let Some(value) = value {
-                fields.set(name, value);
-            }
+        match self.capabilities.top_p.filter(|_| samples) {
+            Some(top_p) => fields.set("top_p", top_p),
+            None => fields.remove("top_p"),
         }
+        fields.remove("top_k");
     }
 }
 
 #[cfg(test)]
 #[path = "adapt_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "adapt_declared_tests.rs"]
+mod declared_tests;

@@ -3,12 +3,12 @@ use serde_json::json;
 
 use super::*;
 
-fn model(name: &str) -> ModelId {
+pub(super) fn model(name: &str) -> ModelId {
     name.parse().expect("a model")
 }
 
 /// A body as it is sent to a model, in a session with this effort.
-fn sent(
+pub(super) fn sent(
     wire: Wire,
     (asked, target): (&str, &str),
     effort: Option<Effort>,
@@ -22,10 +22,42 @@ fn sent(
         capabilities: CapabilityList::default().of(&target),
         target: &target,
         effort,
+        bare: false,
         signatures,
     };
-    let bytes = adaptation.apply(&Bytes::from(body.to_string()));
+    text(&adaptation.apply(&Bytes::from(body.to_string())))
+}
+
+fn text(bytes: &Bytes) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// The capabilities of a model with these corrections.
+pub(super) fn declared(name: &str, overrides: &Value) -> Capabilities {
+    let overrides: CapabilityOverrides = serde_json::from_value(overrides.clone()).expect("valid");
+    CapabilityList::new(&[(name.to_owned(), overrides)].into()).of(&model(name))
+}
+
+/// A body as it is sent to the model that was asked, which has these capabilities.
+pub(super) fn sent_with(
+    wire: Wire,
+    name: &str,
+    capabilities: Capabilities,
+    effort: Effort,
+    bare: bool,
+    body: &Value,
+) -> String {
+    let asked = model(name);
+    let adaptation = Adaptation {
+        wire,
+        asked: &asked,
+        target: &asked,
+        capabilities,
+        effort: Some(effort),
+        bare,
+        signatures: &Signatures::default(),
+    };
+    text(&adaptation.apply(&Bytes::from(body.to_string())))
 }
 
 fn adapted(wire: Wire, asked: &str, target: &str, signatures: &Signatures, body: &Value) -> Value {
@@ -49,6 +81,7 @@ fn nothing_changes_for_the_model_that_was_asked() {
         target: &asked,
         capabilities: CapabilityList::default().of(&asked),
         effort,
+        bare: false,
         signatures: &signatures,
     };
     assert_eq!(adaptation(None).apply(&body), body);
@@ -130,19 +163,26 @@ fn each_generation_of_claude_is_asked_in_its_own_way() {
 
 #[test]
 fn an_answer_keeps_its_room_as_far_as_the_model_can_and_a_budget_fits_below_the_limit() {
-    let body = |limit: u64| json!({"model": "claude-sonnet-4-6", "max_tokens": limit, "messages": []});
-    for (limit, expected) in [
+    let name = "anthropic/claude-sonnet-4-5";
+    for (max_output, limit, expected) in [
         (
+            64_000,
             60_000,
-            "\"max_tokens\":64000,\"messages\":[],\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":31999}",
+            ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":31999}",
         ),
         (
-            0,
-            "\"max_tokens\":31999,\"messages\":[],\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":15999}",
+            8_192,
+            8_192,
+            ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":4096}",
         ),
+        (1_024, 1_024, ""),
     ] {
-        let sent = anthropic("claude-sonnet-4-5", Effort::Max, &body(limit));
-        assert!(sent.contains(expected), "{sent}");
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": limit, "messages": []});
+        let capabilities = declared(name, &json!({"max_output": max_output}));
+        let sent = sent_with(Wire::Anthropic, name, capabilities, Effort::Max, false, &body);
+        let expected =
+            format!("{{\"model\":\"claude-sonnet-4-5\",\"max_tokens\":{max_output},\"messages\":[]{expected}}}");
+        assert_eq!(sent, expected);
     }
 }
 
@@ -166,27 +206,12 @@ fn what_the_runtime_wrote_for_another_model_goes_where_no_effort_is_known() {
 
 #[test]
 fn sampling_that_was_chosen_for_a_model_is_sent_to_it_but_not_beside_thinking() {
-    let target = model("anthropic/claude-opus-4-6");
-    let overrides = [(
-        target.to_string(),
-        CapabilityOverrides {
-            temperature: Some(0.7),
-            top_p: Some(0.9),
-            ..CapabilityOverrides::default()
-        },
-    )];
-    let capabilities = CapabilityList::new(&overrides.into_iter().collect()).of(&target);
-    let body = Bytes::from_static(b"{\"model\":\"claude-opus-4-6\",\"temperature\":0.1,\"messages\":[]}");
+    let name = "anthropic/claude-opus-4-6";
+    let capabilities = declared(name, &json!({"temperature": 0.7, "top_p": 0.9}));
+    let body = json!({"model": "claude-opus-4-6", "temperature": 0.1, "messages": []});
     let apply = |effort| {
-        let adaptation = Adaptation {
-            wire: Wire::Anthropic,
-            asked: &target,
-            target: &target,
-            capabilities,
-            effort: Some(effort),
-            signatures: &Signatures::default(),
-        };
-        serde_json::from_slice::<Value>(&adaptation.apply(&body)).expect("JSON")
+        let sent = sent_with(Wire::Anthropic, name, capabilities, effort, false, &body);
+        serde_json::from_str::<Value>(&sent).expect("JSON")
     };
     let calm = apply(Effort::None);
     assert_eq!((&calm["temperature"], &calm["top_p"]), (&json!(0.7), &json!(0.9)));
@@ -369,31 +394,11 @@ fn chat_completions_has_one_word_for_the_effort() {
         (
             "compatible/qwen3",
             Effort::High,
-            format!("\"max_tokens\":8000,\"temperature\":0.1,{messages}"),
+            format!("\"max_tokens\":8000,{messages}"),
         ),
     ] {
         let expected = format!("{{\"model\":\"x\",{expected}}}");
         assert_eq!(to(name, effort), expected, "{name} {effort}");
-    }
-}
-
-#[test]
-fn a_model_that_thinks_only_when_it_is_asked_to_is_told_nothing_where_it_need_not_think() {
-    let target = model("compatible/claude");
-    let budget: CapabilityOverrides = serde_json::from_value(json!({"thinking": {"by": "budget"}})).expect("valid");
-    let capabilities = CapabilityList::new(&[("compatible/claude".to_owned(), budget)].into()).of(&target);
-    let signatures = Signatures::default();
-    for wire in Wire::ALL {
-        let adaptation = Adaptation {
-            wire,
-            asked: &target,
-            target: &target,
-            capabilities,
-            effort: Some(Effort::None),
-            signatures: &signatures,
-        };
-        let body = Bytes::from_static(b"{\"model\":\"claude\"}");
-        assert_eq!(adaptation.apply(&body), body, "{wire:?}");
     }
 }
 

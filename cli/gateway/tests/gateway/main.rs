@@ -19,6 +19,7 @@ mod hostile;
 mod prefixes;
 mod raw;
 mod recording;
+mod refused_parameters;
 mod rig;
 mod streaming;
 mod switches;

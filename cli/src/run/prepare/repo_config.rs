@@ -115,7 +115,7 @@ mod tests {
     fn ineffective(limits: &TimeLimitOverrides) -> Vec<String> {
         let mut in_force = Limits::default();
         limits.lay_over(&mut in_force);
-        conclave_shared::config::ineffective(&in_force, &BTreeMap::new())
+        conclave_shared::config::ineffective(&in_force, &BTreeMap::new(), &[limits])
     }
 
     #[test]

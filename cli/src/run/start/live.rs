@@ -147,7 +147,9 @@ pub(crate) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
                 },
             }));
         }
-        GatewayEvent::ProviderSwitched { .. } | GatewayEvent::BudgetUsed { .. } => {
+        GatewayEvent::ProviderSwitched { .. }
+        | GatewayEvent::BudgetUsed { .. }
+        | GatewayEvent::ParametersRefused { .. } => {
             progress.report(ProgressEvent::Warning(&event.to_string()));
         }
         _ => {}

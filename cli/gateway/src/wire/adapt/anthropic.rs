@@ -5,20 +5,23 @@ use serde_json::{Value, json};
 
 use super::{Fields, Parameters};
 
-/// The least budget of thinking that the API takes.
-const MIN_BUDGET: u64 = 1024;
-
 /// Writes the parameters for the model.
 pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
-    let thinking = match parameters.request {
-        ThinkingRequest::Untold if parameters.renames => None,
-        ThinkingRequest::Untold => {
-            parameters.sample(fields);
-            return;
-        }
+    if let Some(request) = parameters.thinking {
+        think(fields, request);
+    }
+    parameters.fit_limit(fields, "max_tokens");
+    parameters.sample(fields);
+}
+
+fn think(fields: &mut Fields<'_>, request: ThinkingRequest) {
+    let thinking = match request {
         ThinkingRequest::Off(ThinkingOff::Disabled) => Some(json!({"type": "disabled"})),
         ThinkingRequest::Off(ThinkingOff::BetweenTools) => Some(json!({"type": "between_tools"})),
-        ThinkingRequest::Off(ThinkingOff::Unsent | ThinkingOff::Never) | ThinkingRequest::Effort(_) => None,
+        ThinkingRequest::Untold
+        | ThinkingRequest::Off(ThinkingOff::Unsent | ThinkingOff::Never)
+        | ThinkingRequest::Effort(_) => None,
+        ThinkingRequest::Budget(_) if lacks_opening_thought(fields) => None,
         ThinkingRequest::Budget(tokens) => Some(json!({"type": "enabled", "budget_tokens": tokens})),
         ThinkingRequest::Adaptive { summarized: true, .. } => {
             Some(json!({"type": "adaptive", "display": "summarized"}))
@@ -29,19 +32,11 @@ pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
         Some(thinking) => fields.set("thinking", thinking),
         None => fields.remove("thinking"),
     }
-    let level = match parameters.request {
+    let level = match request {
         ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => Some(level),
         _ => None,
     };
     set_effort(fields, level.filter(|level| *level > Level::None));
-    parameters.fit_limit(fields, "max_tokens");
-    parameters.sample(fields);
-    if let ThinkingRequest::Budget(tokens) = parameters.request {
-        fit_budget(fields, tokens);
-        if lacks_opening_thought(fields) {
-            fields.remove("thinking");
-        }
-    }
 }
 
 /// Sets or removes the effort and nothing else of its object, which may also hold an output format.
@@ -62,20 +57,6 @@ fn set_effort(fields: &mut Fields<'_>, level: Option<Level>) {
         fields.remove("output_config");
     } else {
         fields.set("output_config", config);
-    }
-}
-
-/// A thinking budget has to stay below the output limit, and above the least that the API takes.
-fn fit_budget(fields: &mut Fields<'_>, tokens: u64) {
-    let limit = fields.get("max_tokens").and_then(|limit| limit.as_u64());
-    let Some(limit) = limit.filter(|limit| tokens >= *limit) else {
-        return;
-    };
-    if limit > MIN_BUDGET {
-        let tokens = (limit / 2).max(MIN_BUDGET);
-        fields.set("thinking", json!({"type": "enabled", "budget_tokens": tokens}));
-    } else {
-        fields.remove("thinking");
     }
 }
 

@@ -9,16 +9,16 @@ use super::{Fields, Parameters};
 
 /// Writes the parameters for the model.
 pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
-    match parameters.request {
-        ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
+    match parameters.thinking {
+        None => {}
+        Some(ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level)) => {
             fields.set("reasoning_effort", level.as_str());
         }
-        // It thinks only when it is asked to, and may not know the parameter.
-        ThinkingRequest::Off(ThinkingOff::Unsent) => fields.remove("reasoning_effort"),
-        ThinkingRequest::Off(_) => fields.set("reasoning_effort", Level::None.as_str()),
-        ThinkingRequest::Untold if parameters.renames => fields.remove("reasoning_effort"),
-        // A budget of tokens has no name here.
-        ThinkingRequest::Untold | ThinkingRequest::Budget(_) => {}
+        // It thinks only when it is asked to, and may not know the parameter. A budget of tokens has no name here.
+        Some(ThinkingRequest::Off(ThinkingOff::Unsent) | ThinkingRequest::Untold | ThinkingRequest::Budget(_)) => {
+            fields.remove("reasoning_effort");
+        }
+        Some(ThinkingRequest::Off(_)) => fields.set("reasoning_effort", Level::None.as_str()),
     }
     for name in ["max_tokens", "max_completion_tokens"] {
         parameters.fit_limit(fields, name);

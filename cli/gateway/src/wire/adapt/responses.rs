@@ -1,6 +1,9 @@
 //! The parameters of `OpenAI`'s Responses, which differ by family of models.
 
-use conclave_shared::effort::{Level, ThinkingOff, ThinkingRequest};
+use conclave_shared::{
+    effort::{Level, ThinkingOff, ThinkingRequest},
+    pricing,
+};
 use serde_json::{Value, json};
 
 use super::{Fields, Parameters};
@@ -8,16 +11,14 @@ use super::{Fields, Parameters};
 /// The field of an answer that carries reasoning which only the model can read: it comes back with the next request.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
-/// The parameters that a model takes.
+/// The verbosities that a model takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
-    /// No reasoning at all: the models before it.
-    Plain,
-    /// `o1` and its kind: reasoning without a verbosity.
+    /// None: the models before GPT-5.
     Early,
-    /// Models made for code: one verbosity.
+    /// Models made for code: one.
     Codex,
-    /// Everything newer. One that is not known is taken for a new one.
+    /// All: everything newer.
     Latest,
 }
 
@@ -25,9 +26,7 @@ fn family(model: &str) -> Family {
     let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
     if model.contains("codex") {
         Family::Codex
-    } else if begins(&["gpt-3", "gpt-4", "chatgpt-4"]) {
-        Family::Plain
-    } else if begins(&["o1", "o3", "o4"]) {
+    } else if begins(&["gpt-3", "gpt-4", "chatgpt-4", "o1", "o3", "o4"]) {
         Family::Early
     } else {
         Family::Latest
@@ -36,19 +35,31 @@ fn family(model: &str) -> Family {
 
 /// Writes the parameters for the model.
 pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
-    match parameters.request {
+    let facts = pricing::facts(parameters.model);
+    match parameters.thinking {
+        None => {}
+        // A budget of tokens has no name here.
+        Some(ThinkingRequest::Untold | ThinkingRequest::Budget(_)) => {
+            fields.remove("reasoning");
+            // A model that does not reason refuses to be asked for its reasoning.
+            if parameters.bare || facts.is_none_or(|facts| !facts.reasoning) {
+                forget_encrypted(fields);
+            }
+        }
         // It thinks only when it is asked to, and may not know the parameter.
-        ThinkingRequest::Off(ThinkingOff::Unsent) => fields.remove("reasoning"),
-        ThinkingRequest::Effort(Level::None) | ThinkingRequest::Off(_) => {
+        Some(ThinkingRequest::Off(ThinkingOff::Unsent)) => fields.remove("reasoning"),
+        Some(ThinkingRequest::Effort(Level::None) | ThinkingRequest::Off(_)) => {
             fields.set("reasoning", json!({"effort": Level::None.as_str()}));
         }
-        ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
+        Some(ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level)) => {
             fields.set("reasoning", json!({"effort": level.as_str(), "summary": "auto"}));
             include_encrypted(fields);
         }
-        ThinkingRequest::Budget(_) | ThinkingRequest::Untold => {}
     }
-    if parameters.renames {
+    // The runtime writes a verbosity because of the model's name.
+    if parameters.bare || facts.is_none() {
+        forget_verbosity(fields);
+    } else if parameters.renames {
         rename(fields, family(parameters.model.model()));
     }
     parameters.fit_limit(fields, "max_output_tokens");
@@ -66,22 +77,18 @@ fn include_encrypted(fields: &mut Fields<'_>) {
     fields.set("include", include);
 }
 
-/// Removes what was written for another family of models.
+fn forget_encrypted(fields: &mut Fields<'_>) {
+    forget(fields, "include", |list| {
+        if let Some(list) = list.as_array_mut() {
+            list.retain(|entry| entry != ENCRYPTED);
+        }
+    });
+}
+
+/// Changes what was written for another family of models.
 fn rename(fields: &mut Fields<'_>, family: Family) {
-    if family == Family::Plain {
-        fields.remove("reasoning");
-        forget(fields, "include", |list| {
-            if let Some(list) = list.as_array_mut() {
-                list.retain(|entry| entry != ENCRYPTED);
-            }
-        });
-    }
     match family {
-        Family::Plain | Family::Early => forget(fields, "text", |text| {
-            if let Some(text) = text.as_object_mut() {
-                text.shift_remove("verbosity");
-            }
-        }),
+        Family::Early => forget_verbosity(fields),
         Family::Codex => fields.change("text", |text| {
             if let Some(verbosity) = text.get_mut("verbosity") {
                 *verbosity = Value::from("medium");
@@ -89,6 +96,14 @@ fn rename(fields: &mut Fields<'_>, family: Family) {
         }),
         Family::Latest => {}
     }
+}
+
+fn forget_verbosity(fields: &mut Fields<'_>) {
+    forget(fields, "text", |text| {
+        if let Some(text) = text.as_object_mut() {
+            text.shift_remove("verbosity");
+        }
+    });
 }
 
 /// Changes a field, and removes it if nothing is left in it.
