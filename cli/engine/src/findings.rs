@@ -20,6 +20,7 @@ pub use claim_words::claim_words;
 pub(crate) use code_lines::code_lines;
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
+pub(crate) use evidence::claim_as_written;
 pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
 pub(crate) use fold::{decoded, folded, is_invisible, letters, words};
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};

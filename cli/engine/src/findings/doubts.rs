@@ -1,11 +1,12 @@
-//! Which claims are not taken on one quote alone.
+//! Facts that a judge should know before taking a claim on one quote.
 //!
-//! The words of a claim say little about whether it is true. Two kinds of claims hold what is asked of a sign: in
-//! repositories that it was not chosen on, it comes at least twice as often with rejected comments as with accepted ones
-//! (`scripts/evidence`). Praise, wording, breaking changes, requests for tests and claims about prose did not, and are the
-//! judge's to weigh. A doubt takes nothing out: it asks for a second quoted place, and puts what has none behind what needs
-//! none. A claim that names what triggers it, and what then happens, is left alone: such claims were accepted more often than
-//! others.
+//! The words of a claim say little about whether it is true. Two kinds of claims come at least twice as often with rejected
+//! comments as with accepted ones, in repositories that they were not chosen on (`scripts/evidence`). Praise, wording, breaking
+//! changes, requests for tests and claims about prose did not, and are the judge's to weigh. A doubt takes nothing out. That the code does
+//! not build holds in each repository that has enough such claims; it asks for a second quoted place, and puts what has none
+//! behind what needs none ([`Doubt::asks_for_second_quote`]). A request to verify does not, and of the signs in the code nothing is known:
+//! the judge sees them, and that is all. A claim that names what triggers it, and what then happens, is left alone: such claims
+//! were accepted more often than others.
 
 use std::sync::LazyLock;
 

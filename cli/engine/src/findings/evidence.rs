@@ -50,8 +50,12 @@ pub struct Hallucinated {
     pub file: String,
     /// The line that it names.
     pub line: Option<u32>,
+    /// The code that it quotes, as it was written.
+    pub quote: String,
     /// Whether a part of it could not be read.
     pub unreadable: bool,
+    /// The tag with that part, or its own where it has none, and the line in which it stands.
+    pub place: Option<String>,
     /// Whether its quote does not stand in its file.
     pub misquoted: bool,
     /// The lines of the file that are most like its quote.
@@ -93,6 +97,12 @@ impl Hallucinated {
         self.category == Finding::PROMPT_INJECTION
     }
 
+    /// The fault, with its place in the answer or the message that it is a part of.
+    pub fn fault_in(&self, text: &str) -> String {
+        let place = self.place.as_ref().map(|place| format!(" ({place} of {text})"));
+        format!("{}{}", self.reason, place.unwrap_or_default())
+    }
+
     /// Returns whether its reviewer is asked for better evidence.
     pub fn can_be_repaired(&self) -> bool {
         !self.unreadable && (self.misquoted || self.is_serious())
@@ -127,11 +137,13 @@ pub fn check(
     let by_path: HashMap<&str, &FileDiff> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut checked = Checked::default();
     for (index, raw) in raw.iter().enumerate() {
-        if may_go_on(raw, files, source) {
+        if let Some(field) = may_go_on(raw, files, source) {
+            let place = raw.place_of(field).map(|place| format!(" ({place} of the answer)"));
             checked.faults.push(format!(
-                "a text of finding {} ends with tags that stand in its file as well, so that it is unclear where it \
+                "the <{field}> of finding {}{} ends with tags that stand in its file as well, so that it is unclear where it \
                  ends; leave that line out of every text and quote the lines beside it",
-                index + 1
+                index + 1,
+                place.unwrap_or_default()
             ));
         }
         match check_one(reviewer, raw, &by_path, rules, source) {
@@ -139,7 +151,7 @@ pub fn check(
             Err(refusal) => {
                 let lost = lost(reviewer, raw, files, rules, refusal);
                 if lost.unreadable {
-                    let fault = format!("finding {} cannot be read: {}", index + 1, lost.reason);
+                    let fault = format!("finding {} cannot be read: {}", index + 1, lost.fault_in("the answer"));
                     checked.faults.push(fault);
                     checked.unreadable.push(lost);
                 } else {
@@ -185,14 +197,16 @@ fn lost(
         category,
         file,
         line: raw.get("line").and_then(|line| parse_line(line).ok()),
+        quote: raw.code("evidence").unwrap_or_default().to_owned(),
         rule: rule.map(|rule| rule.id.clone()),
         serious_rules,
         ..Hallucinated::default()
     };
     match refusal {
-        Refusal::Unreadable(reason) => Hallucinated {
+        Refusal::Unreadable(field, reason) => Hallucinated {
             reason,
             unreadable: true,
+            place: raw.place_of(field),
             ..lost
         },
         Refusal::Hallucinated(reason) => Hallucinated { reason, ..lost },
@@ -222,7 +236,8 @@ fn category_in(raw: &RawFinding) -> String {
 const SEVERITIES: &str = "it is critical, warning or suggestion";
 
 enum Refusal {
-    Unreadable(String),
+    /// With the field that is missing, or says nothing.
+    Unreadable(&'static str, String),
     Hallucinated(String),
     /// It breaks no rule that is known.
     Unruled(String),
@@ -237,27 +252,29 @@ fn check_one(
     rules: Option<&RuleBook>,
     source: &mut impl SourceReader,
 ) -> Result<Finding, Refusal> {
-    let required = |name: &str| {
+    let required = |name: &'static str| {
         raw.get(name)
             .filter(|text| !text.is_empty())
-            .ok_or_else(|| Refusal::Unreadable(format!("it has no <{name}>")))
+            .ok_or_else(|| Refusal::Unreadable(name, format!("it has no <{name}>")))
     };
     let severity = raw
         .severity()
         .filter(|text| !text.is_empty())
-        .ok_or_else(|| Refusal::Unreadable(format!("it has no <severity>; {SEVERITIES}")))?;
-    let severity = Severity::parse_lenient(severity)
-        .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity; {SEVERITIES}", shorten(severity))))?;
+        .ok_or_else(|| Refusal::Unreadable("severity", format!("it has no <severity>; {SEVERITIES}")))?;
+    let severity = Severity::parse_lenient(severity).ok_or_else(|| {
+        let fault = format!("`{}` is not a severity; {SEVERITIES}", shorten(severity));
+        Refusal::Unreadable("severity", fault)
+    })?;
     let path = resolved(
         required("file")?,
         |path| files.contains_key(path),
         files.keys().copied(),
     );
-    let line = line_of(raw, &path, files, source).map_err(Refusal::Unreadable)?;
+    let line = line_of(raw, &path, files, source).map_err(|fault| Refusal::Unreadable("line", fault))?;
     required("claim")?;
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
-        .ok_or_else(|| Refusal::Unreadable("it has no <evidence>".into()))?;
+        .ok_or_else(|| Refusal::Unreadable("evidence", "it has no <evidence>".into()))?;
     let category = category_in(raw);
     let is_poor = is_about_poor_instructions(reviewer, &path, &category);
     // Hostile text in a title or a comment stands in the context file, which is not part of the diff.
@@ -333,7 +350,7 @@ fn check_one(
     let is_unchanged = file.is_some_and(|file| has_lines(file, at_base)) && !place.lines().any(changed);
     finding.doubts = doubts_of(&finding, &raw, &content, is_unchanged && removed.is_none());
     if let Some(code) = removed {
-        finding.claim = format!("{} ({})", finding.claim, in_words(&code));
+        finding.claim = format!("{}{REMOVED}{}`)", finding.claim, in_words(&code));
     }
     Ok(finding)
 }
@@ -357,10 +374,19 @@ fn doubts_of(finding: &Finding, raw: &RawFinding, content: &str, is_unchanged: b
     found
 }
 
+/// The words between a claim and the code that is gone.
+const REMOVED: &str = " (removed: `";
+
 /// Removed code, for people: its first line.
 fn in_words(removed: &str) -> String {
     let first = removed.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    format!("removed: `{}`", shorten(&first.trim().replace('`', "'")))
+    shorten(&first.trim().replace('`', "'"))
+}
+
+/// The claim of a finding as its reviewer wrote it, without the code that is gone.
+pub(crate) fn claim_as_written(claim: &str) -> &str {
+    let written = claim.strip_suffix("`)").and_then(|claim| claim.rsplit_once(REMOVED));
+    written.map_or(claim, |(written, _)| written)
 }
 
 /// The line that a finding reports; of one without it, that of its quote, if that stands in one place only.
@@ -427,14 +453,14 @@ fn has_lines(file: &FileDiff, at_base: bool) -> bool {
     !at_base && file.lines.distance_to_added(1).is_some()
 }
 
-/// Returns whether tags that ended a text of the finding can be quoted code.
-fn may_go_on(raw: &RawFinding, files: &[FileDiff], source: &mut impl SourceReader) -> bool {
+/// The field of the finding, if there is one, of which the tags that ended it can be quoted code.
+fn may_go_on(raw: &RawFinding, files: &[FileDiff], source: &mut impl SourceReader) -> Option<&'static str> {
     let paths = [raw.get("file"), raw.get("second_file")];
-    paths.into_iter().flatten().any(|path| {
+    paths.into_iter().flatten().find_map(|path| {
         let path = path_of(path, files);
-        [false, true].into_iter().any(|at_base| {
-            let content = source.read(&path, at_base);
-            content.is_some_and(|content| raw.may_go_on(&content))
+        [false, true].into_iter().find_map(|at_base| {
+            let content = source.read(&path, at_base)?;
+            raw.may_go_on(&content)
         })
     })
 }

@@ -204,21 +204,68 @@ fn invented_code_and_untouched_files_are_dropped_and_counted() {
 
 #[test]
 fn what_is_missing_is_named() {
-    for (fields, fault) in [
-        ("<line>4</line><evidence>x</evidence>", "it has no <file>"),
-        ("<file>src/config.py</file><evidence>x</evidence>", "it has no <line>"),
+    for (fields, fault, place) in [
         (
-            "<file>src/config.py</file><line>0</line><evidence>x</evidence>",
-            "`0` is not a line number",
+            "\n<line>4</line><evidence>x</evidence>",
+            "it has no <file>",
+            "<finding> in line 1",
         ),
-        ("<file>src/config.py</file><line>4</line>", "it has no <evidence>"),
+        (
+            "<file>src/config.py</file>\n<evidence>x</evidence>",
+            "it has no <line>",
+            "<finding> in line 1",
+        ),
+        (
+            "<file>src/config.py</file>\n<line>0</line><evidence>x</evidence>",
+            "`0` is not a line number",
+            "<line> in line 2",
+        ),
+        (
+            "<file>src/config.py</file>\n<line>4</line>\n<evidence></evidence>",
+            "it has no <evidence>",
+            "<evidence> in line 3",
+        ),
     ] {
+        let checked = checked(fields);
         assert_eq!(
-            checked(fields).faults,
-            [format!("finding 1 cannot be read: {fault}")],
+            checked.faults,
+            [format!("finding 1 cannot be read: {fault} ({place} of the answer)")],
             "{fields}"
         );
+        assert_eq!(
+            checked.unreadable[0].fault_in("that message"),
+            format!("{fault} ({place} of that message)")
+        );
     }
+}
+
+#[test]
+fn what_cannot_be_read_of_json_is_named_with_the_line_in_which_that_begins() {
+    let answer = "My findings:\n[{\"severity\": \"warning\", \"file\": \"src/config.py\", \"line\": \"?\",\n\
+                  \"claim\": \"It fails.\", \"evidence\": \"x\"}]";
+    let reviewer = ReviewerName::new("correctness").expect("a name");
+    let checked = check(&reviewer, &scan(answer, &[]).findings, &[file()], None, &mut OneFile);
+    assert_eq!(
+        checked.faults,
+        ["finding 1 cannot be read: `?` is not a line number (the JSON that begins in line 2 of the answer)"]
+    );
+}
+
+#[test]
+fn a_text_that_may_go_on_is_named_with_its_line() {
+    struct Quoting;
+    impl SourceReader for Quoting {
+        fn read(&mut self, path: &str, _: bool) -> Option<String> {
+            let end = "x = 1</evidence></finding>";
+            (path == "src/config.py").then(|| format!("import os\n{end}\n"))
+        }
+    }
+    let answer = "<findings>\n<finding>\n<severity>warning</severity>\n<file>src/config.py</file>\n<line>2</line>\n\
+                  <claim>It fails.</claim>\n<evidence>x = 1</evidence></finding>\n</findings>";
+    let reviewer = ReviewerName::new("correctness").expect("a name");
+    let checked = check(&reviewer, &scan(answer, &[]).findings, &[file()], None, &mut Quoting);
+    let named = "the <evidence> of finding 1 (<evidence> in line 7 of the answer) ends with tags";
+    assert!(checked.faults[0].starts_with(named), "{:?}", checked.faults);
 }
 
 #[test]
@@ -226,7 +273,10 @@ fn a_finding_without_a_line_is_where_its_quote_stands_if_that_is_one_place() {
     let once = checked("<file>src/config.py</file><evidence>value = os.environ[key]</evidence>");
     assert_eq!((once.findings[0].line, once.faults.len()), (4, 0));
     let twice = checked("<file>src/config.py</file><evidence>return value</evidence>");
-    assert_eq!(twice.faults, ["finding 1 cannot be read: it has no <line>"]);
+    assert_eq!(
+        twice.faults,
+        ["finding 1 cannot be read: it has no <line> (<finding> in line 1 of the answer)"]
+    );
 }
 
 #[test]
@@ -291,7 +341,10 @@ fn a_severity_of_another_scale_is_read_and_an_unknown_one_is_asked_for_with_the_
     }
     assert_eq!(
         checked("horrible").faults,
-        ["finding 1 cannot be read: `horrible` is not a severity; it is critical, warning or suggestion"]
+        [
+            "finding 1 cannot be read: `horrible` is not a severity; it is critical, warning or suggestion \
+          (<severity> in line 1 of the answer)"
+        ]
     );
 }
 

@@ -54,9 +54,9 @@ impl ScanOutcome {
 }
 
 /// Nothing but an empty answer approves, so it has to be one beyond doubt: among words it may be a quotation of the task, or
-/// what the words behind it take back.
-const EMPTY_AMONG_WORDS: &str =
-    "the empty answer stands among other words; it has to stand on lines of its own, as the last thing of the message";
+/// what the words behind it take back. What is empty, and its line, stand in front.
+const AMONG_WORDS: &str =
+    "of the answer stands among other words; it has to stand on lines of its own, as the last thing of the message";
 /// Fault of an empty answer beside which a problem may stand; the words follow.
 const TOLD_BESIDE: &str = "the list is empty, but the text may describe a problem; which is it? Report it as a <finding>, or answer \
     <findings></findings> alone: ";
@@ -68,8 +68,6 @@ pub fn is_about_words(fault: &str) -> bool {
     fault.starts_with(TOLD_BESIDE) || fault.starts_with(TOLD_AMONG)
 }
 
-/// Fault of an answer that may be a part of its own thinking.
-const STILL_THINKING: &str = "the answer begins to think and never ends that; the findings have to stand behind it";
 /// A block of findings that was opened and never closed.
 const BLOCK_CUT: &str = "the <findings> block is cut off";
 /// Fields that hold code.
@@ -106,21 +104,25 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     let mut outcome = scan_forms(answer);
     let contradictions = outcome.findings.iter().enumerate().filter_map(|(index, finding)| {
         let field = finding.contradiction()?;
+        let place = finding.place_of(field).map(|place| format!(" ({place} of the answer)"));
         Some(format!(
-            "finding {} has <{field}> twice, with different texts",
-            index + 1
+            "finding {} has <{field}> twice, with different texts{}",
+            index + 1,
+            place.unwrap_or_default()
         ))
     });
     let contradictions: Vec<String> = contradictions.collect();
     outcome.faults.extend(contradictions);
     if outcome.faults.is_empty() && outcome.findings.is_empty() {
         // What is left open there is thinking, and a fault of its own.
-        outcome.words = not_harmless(answer, paths).filter(|_| !seen.is_unclosed);
+        outcome.words = not_harmless(answer, paths).filter(|_| seen.unclosed.is_none());
         let asks = |words: &String| format!("{TOLD_BESIDE}\"{words}\"");
         outcome.faults.extend(outcome.words.as_ref().map(asks));
-        if seen.is_unclosed {
-            outcome.faults.push(STILL_THINKING.to_owned());
-        }
+        // It may be a part of its own thinking.
+        let unclosed = seen.unclosed.as_ref().map(|tag| {
+            format!("{tag} of the answer begins thinking that nothing ends; the findings have to stand behind its end")
+        });
+        outcome.faults.extend(unclosed);
         outcome.lost = usize::from(traces::contradicts_nothing_found(answer, paths));
     } else if outcome.faults.is_empty() {
         outcome.lost = 0;
@@ -134,9 +136,9 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
             Some(answer.chars().take(MAX_QUOTED).collect())
         } else {
             // Behind an empty list, or in place of one.
-            let is_list = outcome.faults.iter().any(|fault| fault == EMPTY_AMONG_WORDS);
+            let is_list = outcome.faults.iter().any(|fault| fault.ends_with(AMONG_WORDS));
             let tells = is_list || beside::claims(answer, paths);
-            not_harmless(answer, paths).filter(|_| tells && !seen.is_unclosed)
+            not_harmless(answer, paths).filter(|_| tells && seen.unclosed.is_none())
         };
     }
     outcome
@@ -145,7 +147,10 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
 fn scan_forms(answer: &str) -> ScanOutcome {
     // Tags inside of JSON's texts are quoted code.
     if json::is_around(answer, next_tag(answer).map(|tag| tag.start)) {
-        return json::scan(answer).unwrap_or_else(|| ScanOutcome::fault("the JSON of the answer holds no findings"));
+        return json::scan(answer, 1).unwrap_or_else(|| {
+            let line = answer.find(['{', '[']).map_or(1, |at| Lines::of(answer).at(at));
+            ScanOutcome::fault(&format!("the JSON in line {line} of the answer holds no findings"))
+        });
     }
     if let Some(outcome) = scan_blocks(answer) {
         return outcome;
@@ -156,14 +161,10 @@ fn scan_forms(answer: &str) -> ScanOutcome {
             return outcome;
         }
     }
-    if let Some(mut outcome) = lenient::read_bare(answer) {
-        // What is there counts, and nobody knows whether it is all of it.
-        outcome
-            .faults
-            .insert(0, "the findings have no <findings> block around them".to_owned());
+    if let Some(outcome) = lenient::read_bare(answer) {
         return outcome;
     }
-    json::scan(answer).unwrap_or_else(|| ScanOutcome::fault("the answer has no <findings> block"))
+    json::scan(answer, 1).unwrap_or_else(|| ScanOutcome::fault("the answer has no <findings> block"))
 }
 
 /// The five entities of XML as the characters that they stand for.
@@ -180,7 +181,9 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     let Some(reading) = fitting(false).or_else(|| fitting(true)) else {
         return lenient::read(answer);
     };
-    let mut outcome = join(reading.blocks);
+    let lines = Lines::of(answer);
+    let last = reading.spans.last().map_or(1, |(start, _)| lines.at(*start));
+    let mut outcome = join(reading.blocks, last);
     if !reading.faults.is_empty()
         && let Some(other) = lenient::read(answer).filter(|other| other.findings.len() > outcome.findings.len())
     {
@@ -193,6 +196,8 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     let mut is_last = true;
     for (start, end) in reading.spans {
         outside.push_str(&answer[position..start]);
+        // What stands behind it keeps its line.
+        outside.extend(answer[start..end].matches('\n'));
         position = end;
         is_last = stands_alone_at_the_end(answer, start, end);
     }
@@ -200,14 +205,15 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     outside.push_str(rest);
     outcome.lost = traces::count(&outside) + reading.lost;
     if !is_last && outcome.findings.is_empty() {
-        outcome.faults.push(EMPTY_AMONG_WORDS.to_owned());
-    }
-    if is_begun_anew(rest) {
-        outcome.faults.push(BLOCK_CUT.to_owned());
-    } else if has_traces(&outside) {
         outcome
             .faults
-            .push("what looks like a finding stands outside of the <findings> block".to_owned());
+            .push(format!("the empty <findings> in line {last} {AMONG_WORDS}"));
+    }
+    if let Some(begun) = begun_anew(rest) {
+        outcome.faults.push(block_cut(lines.at(position + begun)));
+    } else if let Some(line) = trace(&outside) {
+        let fault = "what looks like a finding stands outside of the <findings> block";
+        outcome.faults.push(format!("{fault} (line {line} of the answer)"));
     }
     Some(outcome)
 }
@@ -227,21 +233,36 @@ fn stands_alone_at_the_end(answer: &str, start: usize, end: usize) -> bool {
         && (is_blank(rest) || (is_blank(rest.lines().next().unwrap_or_default()) && not_harmless(rest, &[]).is_none()))
 }
 
-/// Returns whether the answer breaks off right behind the beginning of one more block.
-fn is_begun_anew(rest: &str) -> bool {
-    let last = tags(rest).last();
-    last.is_some_and(|tag| rest[tag.end..].trim().is_empty())
+/// The place of the beginning of one more block right behind which the answer breaks off.
+fn begun_anew(rest: &str) -> Option<usize> {
+    let last = tags(rest).last()?;
+    rest[last.end..].trim().is_empty().then_some(last.start)
 }
 
-/// Returns whether a text outside of all blocks looks like a part of a finding: escaped, or as JSON.
-fn has_traces(outside: &str) -> bool {
-    let escaped = outside.contains("&lt;") && tags(&unescape(outside)).any(|tag| tag.name != Name::Findings);
-    let key = |name: &str| outside.contains(&format!("\"{name}\""));
-    escaped || (key("severity") && (key("claim") || key("evidence") || key("line")))
+/// The line of what looks like a part of a finding in a text outside of all blocks: escaped, or as JSON.
+fn trace(outside: &str) -> Option<usize> {
+    let unescaped = outside.contains("&lt;").then(|| unescape(outside));
+    let escaped = unescaped.as_deref().and_then(|text| {
+        let tag = tags(text).find(|tag| tag.name != Name::Findings)?;
+        Some(Lines::of(text).at(tag.start))
+    });
+    let key = |name: &str| outside.find(&format!("\"{name}\""));
+    let is_finding = || {
+        ["claim", "evidence", "line"]
+            .into_iter()
+            .any(|name| key(name).is_some())
+    };
+    let json = || key("severity").filter(|_| is_finding());
+    escaped.or_else(|| json().map(|at| Lines::of(outside).at(at)))
 }
 
-/// The findings of all blocks. The last block counts alone if it repeats the others.
-pub(super) fn join(mut blocks: Vec<Vec<RawFinding>>) -> ScanOutcome {
+/// The fault of a block that was opened in this line and never closed.
+fn block_cut(line: usize) -> String {
+    format!("{BLOCK_CUT} (it begins in line {line} of the answer)")
+}
+
+/// The findings of all blocks. The last block, which begins in this line, counts alone if it repeats the others.
+pub(super) fn join(mut blocks: Vec<Vec<RawFinding>>, line: usize) -> ScanOutcome {
     let count = blocks.len();
     let last = blocks.pop().unwrap_or_default();
     let key = |finding: &RawFinding| {
@@ -258,7 +279,8 @@ pub(super) fn join(mut blocks: Vec<Vec<RawFinding>>) -> ScanOutcome {
     let mut outcome = ScanOutcome::default();
     if !findings.is_empty() {
         outcome.faults.push(format!(
-            "the answer has {count} <findings> blocks, and the last one leaves out what those before it hold"
+            "the answer has {count} <findings> blocks, and the last one (line {line} of the answer) leaves out what those \
+             before it hold"
         ));
     }
     findings.extend(last);
@@ -266,12 +288,17 @@ pub(super) fn join(mut blocks: Vec<Vec<RawFinding>>) -> ScanOutcome {
     outcome
 }
 
-/// A block in which there is no tag of a finding: JSON, the word "none", or something that nobody can read.
-fn without_tags(text: &str) -> ScanOutcome {
+/// The inside of a block, which begins in this line, without any tag of a finding: JSON, the word "none", or something that nobody
+/// can read.
+fn without_tags(inside: &str, line: usize) -> ScanOutcome {
+    let text = inside.trim();
     if text.is_empty() || is_none(text) {
         return ScanOutcome::default();
     }
-    json::scan(text).unwrap_or_else(|| ScanOutcome::fault("the <findings> block holds text that is not a finding"))
+    json::scan(inside, line).unwrap_or_else(|| {
+        let fault = format!("the <findings> block in line {line} of the answer holds text that is not a finding");
+        ScanOutcome::fault(&fault)
+    })
 }
 
 fn is_none(text: &str) -> bool {
@@ -300,9 +327,18 @@ fn is_followed_by_tag(text: &str) -> bool {
     text.is_empty() || (text.starts_with('<') && next_tag(text).is_some_and(|tag| tag.start == 0))
 }
 
-/// The number of the line in which this place is, from 1.
-fn line_of(text: &str, place: usize) -> usize {
-    text[..place].matches('\n').count() + 1
+/// The places at which the lines of a text end.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The number of the line in which this place is, from 1.
+    fn at(&self, place: usize) -> usize {
+        self.0.partition_point(|end| *end < place) + 1
+    }
 }
 
 /// The text without white space.

@@ -57,7 +57,10 @@ fn what_is_cut_off_is_a_fault_and_what_came_before_is_kept() {
     assert_eq!(cut.findings.len(), 1);
     assert_eq!(
         cut.faults,
-        ["a <finding> is cut off", "the <findings> block is cut off"]
+        [
+            "a <finding> is cut off (its last tag is <claim>, in line 1 of the answer)",
+            "the <findings> block is cut off (it begins in line 1 of the answer)"
+        ]
     );
     let open = scan(&format!("<findings><finding><file>z</file>{one}</findings>"));
     assert_eq!(
@@ -210,6 +213,86 @@ fn what_may_hide_a_finding_is_a_fault() {
         json.replace("x = 1", "y = 2")
     );
     assert_eq!(scan(&nested).findings.len(), 2, "{:#?}", scan(&nested));
+}
+
+#[test]
+fn a_fault_names_what_is_wrong_and_its_line() {
+    let among = |what: &str| format!("the empty {what} in line 2 {}", super::AMONG_WORDS);
+    let (block, list) = (among("<findings>"), among("list"));
+    for (answer, fault) in [
+        (
+            "<findings>\n<finding>\n<severity>warning</severity>\n<claim>unfin",
+            "a <finding> is cut off (its last tag is <claim>, in line 4 of the answer)",
+        ),
+        (
+            "<think>\nIs it one?\n</think>\n<findings>\n<finding>\n<claim>unfin",
+            "a <finding> is cut off (its last tag is <claim>, in line 6 of the answer)",
+        ),
+        (
+            "I read it.\n<findings>\n<finding>\n<claim>c</claim>\n</finding>\n",
+            "the <findings> block is cut off (it begins in line 2 of the answer)",
+        ),
+        (
+            "<findings></findings>\nAgain:\n<findings>\n",
+            "the <findings> block is cut off (it begins in line 3 of the answer)",
+        ),
+        (
+            "I read it.\n<finding>\n<file>a</file>\n</finding>",
+            "the findings have no <findings> block around them (the first <finding> is in line 2 of the answer)",
+        ),
+        (
+            "I read it.\n<findings>\nThe query is concatenated.\n</findings>",
+            "the <findings> block in line 2 of the answer holds text that is not a finding",
+        ),
+        (
+            "<findings>\n</findings>\n\n\"severity\": \"critical\", \"claim\": \"c\"",
+            "what looks like a finding stands outside of the <findings> block (line 4 of the answer)",
+        ),
+        (
+            "<findings>\n<finding>\n<severity>critical</severity>\n<severity>warning</severity>\n<claim>c</claim>\n\
+             </finding>\n</findings>",
+            "finding 1 has <severity> twice, with different texts (<severity> in lines 3 and 4 of the answer)",
+        ),
+        (
+            "<findings>\n<finding><claim>c</claim></finding>\n</findings>\n\n<findings></findings>",
+            "the answer has 2 <findings> blocks, and the last one (line 5 of the answer) leaves out what those before it hold",
+        ),
+        (
+            "<findings>\n<finding><claim>c</claim></finding>\n</findings>\n</claim>",
+            "</claim> in line 4 of the answer belongs to no finding that could be read",
+        ),
+        (
+            "\n{\n\"findings\": [{\"claim\": \"c\", \"file\": \"a\"}],\n\"findings\": []}",
+            "the JSON of the findings has the name `findings` twice in one object (line 4 of the answer)",
+        ),
+        (
+            "It is:\n{\"findings\": [\n{\"claim\": \"c\", \"file\": \"a\"},\n{\"severity\": \"crit",
+            "the JSON of the findings is broken or cut off (line 4 of the answer)",
+        ),
+        (
+            "<findings>\n[{\"claim\": \"c\", \"file\": \"a\"},\n\"and a remark\"]\n</findings>",
+            "entry 2 of the JSON list is not a finding (in the JSON that begins in line 2 of the answer)",
+        ),
+        (
+            "<think>\n<findings></findings>",
+            "<think> in line 1 of the answer begins thinking that nothing ends; the findings have to stand behind its end",
+        ),
+        (
+            "It would be\n<findings></findings>\nBut the key is written into the log.",
+            block.as_str(),
+        ),
+        (
+            "It would be\n{\"findings\": []}\nBut the key is written into the log.",
+            list.as_str(),
+        ),
+    ] {
+        let outcome = scan(answer);
+        assert!(
+            outcome.faults.iter().any(|found| found == fault),
+            "{fault}: {answer}\n{:#?}",
+            outcome.faults
+        );
+    }
 }
 
 #[test]
@@ -417,7 +500,11 @@ fn an_empty_block_that_a_sentence_quotes_is_no_answer() {
         "The task shows {\"findings\": []} as an answer, which this is not.",
         "{\"findings\": []}\nBut the key is written into the log.",
     ] {
-        assert_eq!(scan(quoted).faults, [super::EMPTY_AMONG_WORDS], "{quoted}");
+        let faults = scan(quoted).faults;
+        assert!(
+            matches!(&faults[..], [fault] if fault.ends_with(super::AMONG_WORDS)),
+            "{quoted}: {faults:?}"
+        );
     }
     for answer in [
         "<findings></findings>",

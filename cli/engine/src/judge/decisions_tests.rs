@@ -1,6 +1,9 @@
 //! Submissions, good and bad, and what they do.
 
-use conclave_shared::telemetry::FindingFate;
+use conclave_shared::{
+    finding::{Doubt, Quote},
+    telemetry::FindingFate,
+};
 
 use super::*;
 use crate::judge::{Grounds, apply, judge_without_model, test_support::finding};
@@ -94,6 +97,34 @@ fn all_faults_of_a_submission_are_named_at_once_and_the_other_decisions_count() 
     for nothing in [json!({"decisions": "all"}), json!({}), json!(null)] {
         assert!(Submission::parse(nothing, &three()).is_err());
     }
+}
+
+#[test]
+fn without_a_model_only_a_doubt_that_was_measured_lowers_a_warning_that_has_no_second_quote() {
+    let lowered = |severity, doubt, second: Option<Quote>| {
+        let mut doubted = finding("F1", severity, "missing-import", "a.py", 3);
+        doubted.doubts = vec![doubt];
+        doubted.second = second;
+        judge_without_model(vec![doubted])[0].finding.severity
+    };
+    for doubt in Doubt::ALL {
+        let expected = if doubt == Doubt::BuildClaim {
+            Severity::Suggestion
+        } else {
+            Severity::Warning
+        };
+        assert_eq!(lowered(Severity::Warning, doubt, None), expected, "{doubt}");
+        assert_eq!(lowered(Severity::Critical, doubt, None), Severity::Critical, "{doubt}");
+    }
+    let second = Quote {
+        file: "b.py".into(),
+        line: 1,
+        code: "import os".into(),
+    };
+    assert_eq!(
+        lowered(Severity::Warning, Doubt::BuildClaim, Some(second)),
+        Severity::Warning
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use conclave_shared::{finding::Finding, reviewer::ReviewerName};
 use self::{
     calls::{Given, given},
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
-    sameness::{is_same, makes_good, repeats_it, says_again},
+    sameness::{is_same, make_good, repeats_it, says_again},
 };
 use super::{
     PanelInput, SessionContext,
@@ -77,6 +77,8 @@ pub(super) struct Answers<'a> {
     heard: BTreeSet<String>,
     /// Findings that could not be read and did not come again.
     owed: usize,
+    /// The faults of those.
+    owed_for: Vec<String>,
     /// Tools with words that may tell a problem and that they were given, which none takes.
     unheard: BTreeMap<String, String>,
     /// Answers that broke off and were not read yet.
@@ -111,6 +113,7 @@ impl<'a> Answers<'a> {
             pending: Vec::new(),
             heard: BTreeSet::new(),
             owed: 0,
+            owed_for: Vec::new(),
             unheard: BTreeMap::new(),
             broken: Vec::new(),
             words: None,
@@ -228,8 +231,9 @@ impl<'a> Answers<'a> {
             missing.map(|(_, words)| words).collect()
         };
         let (asserted, thought, remarked) = (unreported(asserted), unreported(thought), unreported(remarked));
-        if asserted.iter().any(|words| is_listed(words, &paths)) {
-            self.owed = self.owed.max(1);
+        let listed = asserted.iter().find(|words| is_listed(words, &paths));
+        if let Some(words) = listed.filter(|_| self.owed == 0) {
+            self.owe(1, &[format!("\"{}\"", line(words))]);
         }
         let mut told: Vec<String> = Vec::new();
         for words in asserted.into_iter().chain(thought).chain(remarked) {
@@ -254,7 +258,10 @@ impl<'a> Answers<'a> {
     fn miss_unreadable(&mut self) {
         if self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
             let lost = self.open.iter().filter(|lost| lost.unreadable);
-            let faults = lost.map(|lost| format!("a finding of an earlier message cannot be read: {}", lost.reason));
+            let faults = lost.map(|lost| {
+                let fault = lost.fault_in("that message");
+                format!("a finding of an earlier message cannot be read: {fault}")
+            });
             self.faults.extend(faults);
         }
     }
@@ -280,9 +287,10 @@ impl<'a> Answers<'a> {
         let scanned = scan(text, &self.paths());
         let before = self.findings.len() + self.open.len();
         let checked = self.checked(&scanned.findings).await;
-        self.join(scanned.faults, checked);
+        self.join(scanned.faults.clone(), checked);
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
-        self.owed = self.owed.saturating_sub(gained) + scanned.lost;
+        self.owed = self.owed.saturating_sub(gained);
+        self.owe(scanned.lost, &scanned.faults);
         self.words = scanned.words;
         self.miss_owed();
     }
@@ -305,77 +313,74 @@ impl<'a> Answers<'a> {
     }
 
     /// Reads the answers that broke off, once the one that came in their place was read. Their whole findings count as any others
-    /// do, but for those that this one repeats, maybe in other words; of what is half or unreadable, what is serious is asked for.
+    /// do; of what is half or unreadable, what is serious and did not come again is asked for.
     async fn read_broken(&mut self) {
         for text in std::mem::take(&mut self.broken) {
             let mut checked = self.checked(&whole_findings(&text)).await;
-            for finding in std::mem::take(&mut checked.findings) {
-                match self.findings.iter_mut().find(|known| repeats_it(known, &finding)) {
-                    Some(known) => known.severity = known.severity.max(finding.severity),
-                    None => checked.findings.push(finding),
-                }
-            }
-            let rules = self.rules;
-            let is_missing = |lost: &Hallucinated| !self.findings.iter().any(|known| makes_good(known, lost, rules));
-            checked.hallucinated.retain(is_missing);
-            // What is serious is asked for, as half of it would be.
-            checked.unreadable.retain(|lost| lost.is_serious() && is_missing(lost));
+            let whole = checked.findings.clone();
+            let unreadable = std::mem::take(&mut checked.unreadable).into_iter();
+            checked.hallucinated.extend(unreadable.filter(Hallucinated::is_serious));
+            // A known one that this text holds as well came in its own place, and not in that of another.
+            make_good(&mut checked.hallucinated, &self.findings, &whole, self.rules);
             checked.faults.clear();
             let faults = std::mem::take(&mut self.faults);
             self.join(faults, checked);
             if let Some(half) = half_finding(&text)
-                && !self.came_again(&half).await
+                && !self.came_again(&half, &whole).await
             {
-                self.owed += 1;
+                self.owe(1, &["the answer broke off in one".to_owned()]);
             }
         }
         self.miss_owed();
     }
 
-    /// Returns whether what a broken answer was telling is among the findings that were read.
-    async fn came_again(&self, half: &RawFinding) -> bool {
+    /// Returns whether what a broken answer was telling is among the findings that were read, beside those that it told whole. It is as
+    /// severe as it ever was.
+    async fn came_again(&mut self, half: &RawFinding, whole: &[Finding]) -> bool {
         let read = self.checked(std::slice::from_ref(half)).await;
-        let known = &self.findings;
-        let is_whole = |finding: &Finding| known.iter().any(|known| repeats_it(known, finding));
-        let is_good = |lost: &Hallucinated| {
-            let is_open = || self.open.iter().any(|open| is_same(open, lost));
-            known.iter().any(|known| makes_good(known, lost, self.rules)) || is_open()
-        };
-        read.findings.iter().all(is_whole) && read.hallucinated.iter().chain(&read.unreadable).all(is_good)
+        for finding in &read.findings {
+            let Some(known) = self.findings.iter_mut().find(|known| repeats_it(known, finding)) else {
+                return false;
+            };
+            known.severity = known.severity.max(finding.severity);
+        }
+        let mut lost: Vec<Hallucinated> = read.hallucinated.into_iter().chain(read.unreadable).collect();
+        make_good(&mut lost, &self.findings, whole, self.rules);
+        let is_open = |lost: &Hallucinated| self.open.iter().any(|open| is_same(open, lost).is_some());
+        lost.iter().all(is_open)
+    }
+
+    /// Notes findings that could not be read, and why: they have to come again.
+    fn owe(&mut self, lost: usize, faults: &[String]) {
+        self.owed += lost;
+        if lost > 0 {
+            self.owed_for.extend_from_slice(faults);
+        }
+        if self.owed == 0 {
+            self.owed_for.clear();
+        }
     }
 
     /// Asks for findings that could not be read and did not come again.
     fn miss_owed(&mut self) {
         if self.owed > 0 && self.faults.is_empty() {
             self.faults.push(format!(
-                "findings of an earlier message could not be read and did not come again: {}",
-                self.owed
+                "findings of an earlier message could not be read and did not come again: {} ({})",
+                self.owed,
+                self.owed_for.join("; ")
             ));
         }
     }
 
     fn join(&mut self, faults: Vec<String>, checked: Checked) {
-        let mut fresh: Vec<bool> = vec![true; checked.findings.len()];
-        let rules = self.rules;
-        self.open.retain_mut(|lost| {
-            while let Some(index) =
-                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules))
-            {
-                fresh[index] = false;
-                if let Some(rule) = &checked.findings[index].rule {
-                    lost.serious_rules.remove(&rule.id);
-                }
-                if lost.serious_rules.is_empty() {
-                    return false;
-                }
-            }
-            true
-        });
+        make_good(&mut self.open, &checked.findings, &self.findings, self.rules);
         // One by one: two findings of one answer are never the same.
         let mut before: Vec<bool> = vec![true; self.open.len()];
         for lost in checked.hallucinated.into_iter().chain(checked.unreadable) {
-            match (0..before.len()).find(|&index| before[index] && is_same(&self.open[index], &lost)) {
-                Some(index) => {
+            let others = (0..before.len()).filter(|&index| before[index]);
+            let same = others.filter_map(|index| Some((is_same(&lost, &self.open[index])?, index)));
+            match same.min() {
+                Some((_, index)) => {
                     before[index] = false;
                     if lost.is_serious() || !self.open[index].is_serious() {
                         let known = std::mem::replace(&mut self.open[index], lost);

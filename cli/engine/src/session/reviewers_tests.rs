@@ -3,7 +3,7 @@
 use std::{sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
-use conclave_shared::reviewer::ReviewerName;
+use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use super::*;
 use crate::{
@@ -322,9 +322,8 @@ impl SourceTree for OneFile {
 /// A finding as a reviewer writes it.
 fn finding(severity: &str, claim: &str, evidence: &str) -> String {
     format!(
-        "<finding><severity>{severity}</severity><category>kind-{}</category><file>small</file><line>4</line>\
-         <claim>{claim}</claim><evidence>{evidence}</evidence></finding>",
-        claim.len()
+        "<finding><severity>{severity}</severity><category>kind</category><file>small</file><line>4</line>\
+         <claim>{claim}</claim><evidence>{evidence}</evidence></finding>"
     )
 }
 
@@ -358,34 +357,29 @@ fn claims(panel: &PanelResult) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it() {
-    let told = finding("critical", "Everybody gets every value.", "value = os.environ[key]");
-    let cut = format!(
-        "<findings>{told}{}",
-        &told[..told.len() / 2].replace("Everybody", "Nobody")
-    );
+    const TOLD: &str = "Everybody gets every value of the environment.";
+    const AGAIN: &str = "Every value of the environment is given to everybody.";
+    let told = finding("critical", TOLD, "value = os.environ[key]");
+    let (begun, _) = told.split_once("<evidence>").expect("its evidence");
+    let begun = begun.replace("Everybody", "Nobody");
+    let beside = |severity: &str| format!("<findings>{told}{}", begun.replace("critical", severity));
+    let cut = beside("warning");
     let (panel, asked) = answers_after(&[cut.as_str()], vec![block(&[])]).await;
-    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(claims(&panel), [TOLD]);
     assert_eq!(asked, [""; 0], "no more is asked than without");
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
     // The same without an answer at all.
     let (panel, _) = answers_after(&[cut.as_str(), cut.as_str()], vec![String::new(), String::new()]).await;
-    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(claims(&panel), [TOLD]);
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
 
     // Told again in other words, and more mildly, it is one finding, as severe as it ever was.
-    let again = finding(
-        "warning",
-        "Every value is given to everybody.",
-        "value = os.environ[key]",
-    );
+    let again = finding("warning", AGAIN, "value = os.environ[key]");
     let (panel, _) = answers_after(&[cut.as_str()], vec![block(&[again])]).await;
-    assert_eq!(claims(&panel), ["Every value is given to everybody."]);
-    assert_eq!(
-        panel.findings[0].severity,
-        conclave_shared::severity::Severity::Critical
-    );
+    assert_eq!(claims(&panel), [AGAIN]);
+    assert_eq!(panel.findings[0].severity, Severity::Critical);
     let (panel, _) = answers_after(&[cut.as_str()], vec![block(std::slice::from_ref(&told))]).await;
-    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(claims(&panel), [TOLD]);
 
     // Evidence is checked as that of any other.
     let misquoted = cut.replace("os.environ", "os.getenv");
@@ -401,15 +395,28 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
     // Half of a critical one is asked for, and not forgotten if it does not come.
     let half = &cut[..told.len()];
     let (panel, asked) = answers_after(&[half], vec![block(&[]), block(std::slice::from_ref(&told))]).await;
-    assert_eq!((claims(&panel), asked.len()), (vec!["Everybody gets every value."], 1));
+    assert_eq!((claims(&panel), asked.len()), (vec![TOLD], 1));
     let (panel, asked) = answers_after(&[half], vec![block(&[]), block(&[])]).await;
     assert_eq!((panel.reports[0].outcome, asked.len()), (ReviewerOutcome::Failed, 1));
-    let (panel, asked) = answers_after(&[half], vec![block(std::slice::from_ref(&told))]).await;
-    assert_eq!((panel.findings.len(), asked.len()), (1, 0));
+    for again in [told.clone(), finding("warning", AGAIN, "value = os.environ[key]")] {
+        let (panel, asked) = answers_after(&[half], vec![block(&[again])]).await;
+        assert_eq!((panel.findings.len(), asked.len()), (1, 0));
+        assert_eq!(panel.findings[0].severity, Severity::Critical);
+    }
+    // The whole one beside it is not the half one, told again or not.
+    for whole in [block(&[]), block(std::slice::from_ref(&told))] {
+        let (panel, asked) = answers_after(&[beside("critical").as_str()], vec![whole, block(&[])]).await;
+        assert_eq!((claims(&panel), asked.len()), (vec![TOLD], 1));
+        assert!(
+            asked[0].contains("did not come again: 1 (the answer broke off in one)"),
+            "{asked:?}"
+        );
+        assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    }
 
     // A whole one that cannot be read, too; a milder one is as if it had not come.
     let unread = |severity: &str| {
-        let told = finding(severity, "Everybody gets every value.", "value = os.environ[key]");
+        let told = finding(severity, TOLD, "value = os.environ[key]");
         format!(
             "<findings>{}<finding>",
             told.replace("<line>4</line>", "<line>?</line>")
@@ -534,6 +541,47 @@ async fn a_quote_that_does_not_stand_is_asked_for_once_more_with_the_nearest_lin
         assert_eq!(panel.unproven[0].place(), "small:4");
         assert_eq!((told.len(), panel.reports[0].outcome), (1, ReviewerOutcome::Ok));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finding_that_is_kept_makes_no_other_of_its_kind_and_file_good() {
+    const KEPT: &str = "The key of the caller reaches the environment without a check.";
+    const LOST: &str = "The returned value stands in the log of every request.";
+    let kept = finding("critical", KEPT, "value = os.environ[key]");
+    let misquoted = finding("critical", LOST, "log(value)");
+    let both = block(&[kept.clone(), misquoted.clone()]);
+    let reworded = finding(
+        "critical",
+        "Without a check the key of the caller reaches the whole environment.",
+        "value = os.environ[key]",
+    )
+    .replace(">kind<", ">another-kind<");
+    for again in [kept.clone(), reworded] {
+        let (panel, told) = answers(vec![both.clone(), block(&[again])]).await;
+        let unproven: Vec<&str> = panel.unproven.iter().map(|lost| lost.claim.as_str()).collect();
+        assert_eq!((unproven, told.len()), (vec![LOST], 1));
+        assert!(claims(&panel).contains(&KEPT) && !claims(&panel).contains(&LOST));
+    }
+    // The same of an answer that broke off.
+    let cut = both.replace("</findings>", "<finding>");
+    let (panel, told) = answers_after(&[cut.as_str()], vec![block(std::slice::from_ref(&kept)), block(&[])]).await;
+    assert_eq!((claims(&panel), panel.unproven.len(), told.len()), (vec![KEPT], 1, 1));
+
+    // Who corrects a quote is believed, also in a line beside and in other words.
+    let lines = misquoted.replace("log(value)", "return value");
+    let words = finding(
+        "critical",
+        "In the log of every request stands the value that is returned.",
+        "return value",
+    );
+    for right in [lines.clone(), words] {
+        let (panel, _) = answers(vec![both.clone(), block(&[right])]).await;
+        assert_eq!((panel.findings.len(), panel.unproven.len()), (2, 0));
+    }
+    // One for one.
+    let twice = block(&[misquoted.clone(), misquoted.replace("log(value)", "write(value)")]);
+    let (panel, _) = answers(vec![twice, block(&[lines])]).await;
+    assert_eq!((panel.findings.len(), panel.unproven.len()), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -1026,10 +1074,7 @@ async fn a_breach_counts_whichever_reviewer_cites_the_rule() {
         ..input()
     };
     let panel = run_at_once(&context, members(&["generalist"]), &input, 1).await;
-    assert_eq!(
-        panel.findings[0].severity,
-        conclave_shared::severity::Severity::Critical
-    );
+    assert_eq!(panel.findings[0].severity, Severity::Critical);
 }
 
 #[tokio::test(start_paused = true)]

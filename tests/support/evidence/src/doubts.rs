@@ -18,8 +18,10 @@ pub(crate) fn measure(comments: &[Comment]) -> Value {
     });
     let kinds: serde_json::Map<String, Value> = kinds.collect();
     json!({
-        "what": "comments that need a second quoted place; `times` is how much oftener rejected ones are doubted than accepted ones",
-        "any": with_repositories(&doubted, |doubted| !doubted.doubts.is_empty()),
+        "what": "comments with a doubt; `times` is how much oftener rejected ones are doubted than accepted ones",
+        "asked_for_second_quote": with_repositories(&doubted, |doubted| {
+            doubted.doubts.iter().any(|doubt| doubt.asks_for_second_quote())
+        }),
         "kinds": kinds,
     })
 }

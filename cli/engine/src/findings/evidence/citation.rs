@@ -48,7 +48,9 @@ pub(super) fn has_to_cite(reviewer: &ReviewerName) -> bool {
     reviewer.as_str() == CODEX
 }
 
-/// The severity of a breach that this reviewer calls so severe. Another one than that of rules may report more than the breach.
+/// The severity of a breach that this reviewer calls so severe. The reviewer of rules reports breaches and nothing else, so that the
+/// rule decides, up and down. The finding of another one may be more than the breach that it cites, and that it is one is a model's
+/// word, which makes nothing milder: a critical injection would be a suggestion with the id of a rule that asks for a comment.
 pub(super) fn severity_by(rule: &RuleInForce, reviewer: &ReviewerName, reported: Severity) -> Severity {
     let severity = rule.severity(reported);
     if has_to_cite(reviewer) {

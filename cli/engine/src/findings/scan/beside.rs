@@ -74,7 +74,7 @@ pub fn asserted(text: &str, paths: &[&str]) -> Vec<String> {
 pub fn thought(answer: &str, paths: &[&str]) -> Vec<String> {
     let thinking = visible::visible(answer).thinking;
     let (mut drafts, words) = drafts(&thinking);
-    drafts.extend(json::scan(&words).into_iter().flat_map(|outcome| outcome.findings));
+    drafts.extend(json::scan(&words, 1).into_iter().flat_map(|outcome| outcome.findings));
     let claims = drafts.iter().filter_map(claim_of);
     let tells = |sentence: &&str| {
         // The word alone is the name of a field.

@@ -17,12 +17,12 @@ pub fn whole_findings(text: &str) -> Vec<RawFinding> {
         return Vec::new();
     }
     let seen = visible(text);
-    if seen.is_unclosed {
+    if seen.unclosed.is_some() {
         return Vec::new();
     }
     let text = seen.text.as_str();
     if is_json(text) {
-        json::scan(text).map(|outcome| outcome.findings).unwrap_or_default()
+        json::scan(text, 1).map(|outcome| outcome.findings).unwrap_or_default()
     } else {
         of_tags(text)
     }
@@ -35,7 +35,7 @@ pub fn half_finding(text: &str) -> Option<RawFinding> {
         return None;
     }
     let seen = visible(text);
-    if seen.is_unclosed {
+    if seen.unclosed.is_some() {
         return None;
     }
     let text = seen.text.as_str();

@@ -8,8 +8,11 @@ use serde::{
 };
 use serde_json::{Deserializer, Map, Value};
 
-use super::{EMPTY_AMONG_WORDS, RawFinding, ScanOutcome, join, stands_alone_at_the_end, traces};
-use crate::findings::tags::{FIELDS, field, field_of, is_rank};
+use super::{AMONG_WORDS, Lines, RawFinding, ScanOutcome, join, raw_finding::JSON, stands_alone_at_the_end, traces};
+use crate::findings::{
+    tags::{FIELDS, field, field_of, is_rank},
+    written::shorten,
+};
 
 /// How many places are tried at which JSON might begin. Prose and code have brackets of their own.
 const MAX_STARTS: usize = 400;
@@ -17,25 +20,31 @@ const MAX_STARTS: usize = 400;
 const MAX_DEPTH: usize = 4;
 
 /// Reads findings that are written as JSON: a list of objects, an object that holds such a list, or one finding, with
-/// prose or a fence around it. `None` if there is no such thing. Of several the last counts if it repeats the others.
-pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
+/// prose or a fence around it. `None` if there is no such thing. Of several the last counts if it repeats the others. The text begins
+/// in line `first` of the answer.
+pub(super) fn scan(text: &str, first: usize) -> Option<ScanOutcome> {
+    let (lines, before) = (Lines::of(text), text.len() - text.trim_start().len());
     let text = text.trim();
+    let line_at = |place: usize| first - 1 + lines.at(before + place);
     let mut lists: Vec<ScanOutcome> = Vec::new();
-    // Entries of a list that cannot be read as one.
+    // Entries of a list that cannot be read as one, and where it breaks.
     let mut loose = ScanOutcome::default();
+    let (mut breaks, mut first_loose) = (None, None);
     let mut faults = Vec::new();
     let mut position = 0;
-    let mut is_last = true;
+    let (mut is_last, mut last) = (true, first);
     let whole = unfenced(text);
     for _ in 0..MAX_STARTS {
         let Some(start) = text[position..].find(['{', '[']) else {
             break;
         };
         let start = position + start;
+        let is_entry = text[..start].trim_end().ends_with(['[', ',']);
         let (value, length) = match parse(&text[start..]) {
             Parsed::Whole(value, length) => (value, length),
             Parsed::CutOff => {
-                if let Some(outcome) = cut_off(&text[start..]) {
+                if let Some(outcome) = cut_off(&text[start..], |place| line_at(start + place)) {
+                    last = line_at(start);
                     lists.push(outcome);
                     break;
                 }
@@ -43,29 +52,42 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
                 continue;
             }
             Parsed::Not => {
+                breaks = breaks.or(is_entry.then_some(start));
                 position = start + 1;
                 continue;
             }
         };
         position = start + length;
-        if let Some(finding) = value.as_object().and_then(finding)
-            && text[..start].trim_end().ends_with(['[', ','])
-        {
+        if is_entry && let Some(mut finding) = value.as_object().and_then(finding) {
+            finding.stands_in(JSON, line_at(start));
             loose.findings.push(finding);
+            first_loose = first_loose.or(Some(start));
             continue;
         }
         // `[]` in prose is code; as the whole answer it is one.
         let is_all = whole.len() == length;
-        if let Some(outcome) = findings_of(&value, is_all, 0) {
-            if repeats_a_name(&text[start..start + length]) {
-                faults.push("the JSON of the findings has a name twice in one object".to_owned());
+        if let Some(mut outcome) = findings_of(&value, is_all, 0) {
+            last = line_at(start);
+            for finding in &mut outcome.findings {
+                finding.stands_in(JSON, last);
+            }
+            for fault in &mut outcome.faults {
+                *fault = format!("{fault} (in the JSON that begins in line {last} of the answer)");
+            }
+            if let Some((name, line)) = repeated_name(&text[start..position]) {
+                faults.push(format!(
+                    "the JSON of the findings has the name `{name}` twice in one object (line {} of the answer)",
+                    last - 1 + line
+                ));
             }
             is_last = stands_alone_at_the_end(text, start, position);
             lists.push(outcome);
         }
     }
     if !loose.findings.is_empty() {
-        loose.faults.push(BROKEN.to_owned());
+        let begins = first_loose.unwrap_or_default();
+        last = line_at(begins);
+        loose.faults.push(broken(line_at(breaks.unwrap_or(begins))));
         lists.push(loose);
     }
     if lists.is_empty() {
@@ -73,21 +95,28 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
     }
     faults.extend(lists.iter_mut().flat_map(|list| std::mem::take(&mut list.faults)));
     let lost: usize = lists.iter().map(|list| list.lost).sum();
-    let mut outcome = join(lists.into_iter().map(|list| list.findings).collect());
+    let mut outcome = join(lists.into_iter().map(|list| list.findings).collect(), last);
     outcome.lost = lost;
-    if faults.iter().any(|fault| fault == BROKEN) {
+    if faults.iter().any(|fault| fault.starts_with(BROKEN)) {
         let seen = traces::count(text).saturating_sub(outcome.findings.len());
         outcome.lost = outcome.lost.max(seen);
     }
     outcome.faults.splice(0..0, faults);
     if !is_last && outcome.findings.is_empty() {
-        outcome.faults.push(EMPTY_AMONG_WORDS.to_owned());
+        outcome
+            .faults
+            .push(format!("the empty list in line {last} {AMONG_WORDS}"));
     }
     Some(outcome)
 }
 
 /// A list that ends too early, or is no JSON in the middle.
 const BROKEN: &str = "the JSON of the findings is broken or cut off";
+
+/// The fault of a list of which the entry that begins in this line, or what follows it, cannot be read.
+fn broken(line: usize) -> String {
+    format!("{BROKEN} (line {line} of the answer)")
+}
 
 enum Parsed {
     Whole(Value, usize),
@@ -144,9 +173,15 @@ fn is_about_findings(text: &str) -> bool {
     key("findings") || (key("severity") && (key("claim") || key("evidence")))
 }
 
-/// Returns whether an object in this text names something twice: which of the two counts cannot be known.
-fn repeats_a_name(text: &str) -> bool {
-    serde_json::from_str::<Unique>(text).is_err_and(|error| error.is_data())
+/// The name that an object in this text has twice, with its line: which of the two counts cannot be known.
+fn repeated_name(text: &str) -> Option<(String, usize)> {
+    let error = serde_json::from_str::<Unique>(text).err()?;
+    if !error.is_data() {
+        return None;
+    }
+    let said = error.to_string();
+    let name = said.rsplit_once(" at line ").map_or(said.as_str(), |(name, _)| name);
+    Some((shorten(name), error.line().max(1)))
 }
 
 /// JSON in which no object has a name twice.
@@ -200,7 +235,7 @@ impl<'de> Visitor<'de> for UniqueVisitor {
         let mut names = BTreeSet::new();
         while let Some(name) = object.next_key::<String>()? {
             if !names.insert(name.to_ascii_lowercase()) {
-                return Err(serde::de::Error::custom("a name stands twice"));
+                return Err(serde::de::Error::custom(name));
             }
             object.next_value::<Unique>()?;
         }
@@ -208,10 +243,12 @@ impl<'de> Visitor<'de> for UniqueVisitor {
     }
 }
 
-/// The whole findings of a list that ends in the middle.
-fn cut_off(text: &str) -> Option<ScanOutcome> {
+/// The whole findings of a list that ends in the middle, of which the places stand in these lines of the answer.
+fn cut_off(text: &str, line_at: impl Fn(usize) -> usize) -> Option<ScanOutcome> {
     let mut outcome = ScanOutcome::default();
     let mut position = 1;
+    // What begins behind the last whole finding.
+    let mut half = None;
     for _ in 0..MAX_STARTS {
         let Some(start) = text.get(position..).and_then(|rest| rest.find('{')) else {
             break;
@@ -219,17 +256,21 @@ fn cut_off(text: &str) -> Option<ScanOutcome> {
         let start = position + start;
         position = start + 1;
         if let Parsed::Whole(Value::Object(object), length) = parse(&text[start..])
-            && let Some(finding) = finding(&object)
+            && let Some(mut finding) = finding(&object)
         {
+            finding.stands_in(JSON, line_at(start));
             outcome.findings.push(finding);
             position = start + length;
+            half = None;
+        } else {
+            half = half.or(Some(start));
         }
     }
     let known = FIELDS.iter().any(|field| text.contains(&format!("\"{field}\"")));
     if outcome.findings.is_empty() && !known && !text.contains("\"findings\"") {
         return None;
     }
-    outcome.faults.push(BROKEN.to_owned());
+    outcome.faults.push(broken(line_at(half.unwrap_or(text.len()))));
     Some(outcome)
 }
 

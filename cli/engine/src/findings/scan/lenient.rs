@@ -3,8 +3,8 @@
 //! It takes what can be taken. A tag that finds no place in that is a fault: it may be what is left of a finding.
 
 use super::{
-    BLOCK_CUT, CODE, FINDING_CUT, RawFinding, ScanOutcome, begins_line, is_followed_by_tag, line_of, traces,
-    without_tags,
+    BLOCK_CUT, CODE, FINDING_CUT, Lines, RawFinding, ScanOutcome, begins_line, block_cut, is_followed_by_tag,
+    raw_finding::OWN_TAG, traces, without_tags,
 };
 use crate::findings::tags::{Kind, Name, Tag, next_tag, tags};
 
@@ -42,6 +42,7 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
     let (mut faults, mut lost) = (Vec::new(), 0);
     let mut findings = Vec::new();
     let (mut outside, mut outside_from) = (String::new(), 0);
+    let last = blocks.last().map_or(1, |last| reader.lines.at(last.begin));
     for block in blocks {
         outside.push_str(&answer[outside_from..block.begin]);
         outside_from = block.end;
@@ -50,7 +51,7 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
         findings.push(block.outcome.findings);
     }
     outside.push_str(&answer[outside_from..]);
-    let mut outcome = super::join(findings);
+    let mut outcome = super::join(findings, last);
     outcome.lost = lost + traces::count(&outside) + cut_findings(&faults);
     outcome.faults.splice(0..0, faults);
     outcome.faults.extend(reader.left_over());
@@ -63,7 +64,14 @@ pub(super) fn read_bare(answer: &str) -> Option<ScanOutcome> {
     let mut reader = Reader::new(answer);
     let mut outcome = reader.block(first.start).outcome;
     outcome.lost = cut_findings(&outcome.faults);
-    outcome.faults.retain(|fault| fault != BLOCK_CUT);
+    outcome.faults.retain(|fault| !fault.starts_with(BLOCK_CUT));
+    // What is there counts, and nobody knows whether it is all of it.
+    let line = reader.lines.at(first.start);
+    let fault = "the findings have no <findings> block around them";
+    outcome.faults.insert(
+        0,
+        format!("{fault} (the first <finding> is in line {line} of the answer)"),
+    );
     outcome.faults.extend(reader.left_over());
     Some(outcome)
 }
@@ -85,13 +93,18 @@ impl Block {
 
 struct Reader<'a> {
     text: &'a str,
+    lines: Lines,
     /// Where the tags stand that have found their place.
     used: Vec<usize>,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, used: Vec::new() }
+        Self {
+            text,
+            lines: Lines::of(text),
+            used: Vec::new(),
+        }
     }
 
     /// The next such tag from this position on.
@@ -111,7 +124,7 @@ impl<'a> Reader<'a> {
         let mut seen_any = false;
         loop {
             let Some(tag) = self.next_any(position) else {
-                outcome.faults.push(BLOCK_CUT.to_owned());
+                outcome.faults.push(block_cut(self.lines.at(begin)));
                 return Block {
                     outcome,
                     closed: false,
@@ -123,7 +136,7 @@ impl<'a> Reader<'a> {
                 (Name::Findings, Kind::Close) => {
                     self.used.push(tag.start);
                     if !seen_any {
-                        outcome = without_tags(self.text[begin..tag.start].trim());
+                        outcome = without_tags(&self.text[begin..tag.start], self.lines.at(begin));
                     }
                     return Block {
                         outcome,
@@ -135,23 +148,25 @@ impl<'a> Reader<'a> {
                 (Name::Finding | Name::Field(_), Kind::Open) => {
                     seen_any = true;
                     // A field outside of a finding begins one that nobody opened.
+                    let mut finding = RawFinding::default();
                     let opened = tag.name == Name::Finding;
                     if opened {
                         self.used.push(tag.start);
+                        finding.stands_in(OWN_TAG, self.lines.at(tag.start));
                     }
                     let from = if opened { tag.end } else { tag.start };
-                    let (mut finding, end, complete) = self.finding(from, opened);
+                    let (end, complete) = self.read_finding(from, opened, &mut finding);
                     finding.read_tag(&self.text[tag.start..from]);
                     if complete {
                         outcome.findings.push(finding);
                     } else {
-                        outcome.faults.push(FINDING_CUT.to_owned());
+                        outcome.faults.push(finding_cut(&finding));
                     }
                     position = end;
                 }
                 // The block was mentioned, and begins only here.
                 (Name::Findings, Kind::Open) if !seen_any && outcome.findings.is_empty() => {
-                    outcome.faults.push(BLOCK_CUT.to_owned());
+                    outcome.faults.push(block_cut(self.lines.at(begin)));
                     return Block {
                         outcome,
                         closed: false,
@@ -164,29 +179,29 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one finding; returns it, where it ends, and whether all of it is there.
-    fn finding(&mut self, begin: usize, opened: bool) -> (RawFinding, usize, bool) {
-        let mut finding = RawFinding::default();
+    /// Reads one finding; returns where it ends, and whether all of it is there.
+    fn read_finding(&mut self, begin: usize, opened: bool, finding: &mut RawFinding) -> (usize, bool) {
         let mut position = begin;
         loop {
             let Some(tag) = self.next_any(position) else {
-                return (finding, self.text.len(), false);
+                return (self.text.len(), false);
             };
             finding.read_others(&self.text[position..tag.start]);
             match (tag.name, tag.kind) {
                 (Name::Finding, Kind::Close) => {
                     self.used.push(tag.start);
-                    return (finding, tag.end, true);
+                    return (tag.end, true);
                 }
                 // The next finding (or the end) comes although this one was not closed: it is whole as far as it goes.
-                (Name::Finding, Kind::Open) | (Name::Findings, Kind::Close) => return (finding, tag.start, true),
+                (Name::Finding, Kind::Open) | (Name::Findings, Kind::Close) => return (tag.start, true),
                 (Name::Field(field), Kind::Open) => {
                     if !opened && finding.has(field) {
-                        return (finding, tag.start, true);
+                        return (tag.start, true);
                     }
                     self.used.push(tag.start);
+                    finding.stands_in(field, self.lines.at(tag.start));
                     let Some((end, next)) = self.field(tag.end, field) else {
-                        return (finding, self.text.len(), false);
+                        return (self.text.len(), false);
                     };
                     finding.push_with_tail(field, &self.text[tag.end..end], &[&self.text[end..next]]);
                     position = next;
@@ -246,7 +261,7 @@ impl<'a> Reader<'a> {
     fn left_over(&self) -> Option<String> {
         let left = tags(self.text)
             .find(|tag| !self.used.contains(&tag.start) && (tag.name, tag.kind) != (Name::Findings, Kind::Open))?;
-        let line = line_of(self.text, left.start);
+        let line = self.lines.at(left.start);
         let tag = &self.text[left.start..left.end];
         Some(format!(
             "{tag} in line {line} of the answer belongs to no finding that could be read"
@@ -254,9 +269,16 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The fault of a finding that is cut off in, or behind, the tag that was read last.
+fn finding_cut(finding: &RawFinding) -> String {
+    let last = finding.last_tag();
+    let place = last.map(|(tag, line)| format!(" (its last tag is <{tag}>, in line {line} of the answer)"));
+    format!("{FINDING_CUT}{}", place.unwrap_or_default())
+}
+
 /// How many findings were cut off.
 fn cut_findings(faults: &[String]) -> usize {
-    faults.iter().filter(|fault| *fault == FINDING_CUT).count()
+    faults.iter().filter(|fault| fault.starts_with(FINDING_CUT)).count()
 }
 
 fn shifted(tag: Tag, by: usize) -> Tag {

@@ -241,7 +241,7 @@ fn without_findings(text: &str) -> String {
     }
     match (text.find(['{', '[']), text.rfind(['}', ']'])) {
         (Some(start), _) if json::half(text).is_some() => around(start, text.len()),
-        (Some(start), Some(end)) if start < end && json::scan(text).is_some() => around(start, end + 1),
+        (Some(start), Some(end)) if start < end && json::scan(text, 1).is_some() => around(start, end + 1),
         _ => text.to_owned(),
     }
 }

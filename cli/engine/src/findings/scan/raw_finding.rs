@@ -16,8 +16,15 @@ const MAX_OTHERS: usize = 40;
 pub struct RawFinding {
     pub(super) fields: Vec<(&'static str, String)>,
     /// The last line of each field with the tags behind it, without white space.
-    tails: Vec<String>,
+    tails: Vec<(&'static str, String)>,
+    /// The tags that it is written with, each with its line: its own, and those of its fields. Of JSON the line in which it begins.
+    lines: Vec<(&'static str, usize)>,
 }
+
+/// The name of a finding's own tag.
+pub(super) const OWN_TAG: &str = "finding";
+/// The notation of a finding without tags.
+pub(super) const JSON: &str = "JSON";
 
 impl RawFinding {
     /// A field's text without surrounding white space; the first one if it came twice.
@@ -40,9 +47,9 @@ impl RawFinding {
         Some(text.trim_matches(['\n', '\r']))
     }
 
-    /// Whether this source holds the end of a field together with the tags that ended it: then those tags may be quoted
-    /// code, and the field may go on behind them.
-    pub fn may_go_on(&self, source: &str) -> bool {
+    /// The field, if there is one, of which this source holds the end together with the tags that ended it: then those tags may be
+    /// quoted code, and the field may go on behind them.
+    pub fn may_go_on(&self, source: &str) -> Option<&'static str> {
         // A model leaves out what it does not see, and so do we.
         let is_ascii = source.is_ascii();
         let form = |text: &str| {
@@ -53,7 +60,34 @@ impl RawFinding {
             }
         };
         let source: String = source.lines().map(form).collect();
-        self.tails.iter().any(|tail| source.contains(&form(tail)))
+        let mut tails = self.tails.iter();
+        let (field, _) = tails.find(|(_, tail)| source.contains(&form(tail)))?;
+        Some(*field)
+    }
+
+    /// Where it is written: the tag of this field and its line; its own tag where it has none of the field.
+    pub fn place_of(&self, field: &str) -> Option<String> {
+        let of = |name: &str| -> Vec<String> {
+            let own = self.lines.iter().filter(|(tag, _)| *tag == name);
+            own.map(|(_, line)| line.to_string()).collect()
+        };
+        let is_written = |name: &&str| !of(name).is_empty();
+        let tag = [field, OWN_TAG, JSON].into_iter().find(is_written)?;
+        Some(match &of(tag)[..] {
+            [line, ..] if tag == JSON => format!("the JSON that begins in line {line}"),
+            [line] => format!("<{tag}> in line {line}"),
+            lines => format!("<{tag}> in lines {}", lines.join(" and ")),
+        })
+    }
+
+    /// The tag that was read last, and its line.
+    pub(super) fn last_tag(&self) -> Option<(&'static str, usize)> {
+        self.lines.last().copied()
+    }
+
+    /// Notes the line in which a tag of this name stands.
+    pub(super) fn stands_in(&mut self, tag: &'static str, line: usize) {
+        self.lines.push((tag, line));
     }
 
     /// Notes a field.
@@ -66,7 +100,7 @@ impl RawFinding {
         let last = text.trim_end().lines().next_back().unwrap_or_default();
         let behind: String = behind.iter().map(|tag| squeezed(tag)).collect();
         if !behind.is_empty() {
-            self.tails.push(squeezed(last) + &behind);
+            self.tails.push((name, squeezed(last) + &behind));
         }
         self.push(name, strip_cdata(text));
     }
@@ -169,6 +203,7 @@ impl RawFinding {
         Self {
             fields: fields.collect(),
             tails: self.tails.clone(),
+            lines: self.lines.clone(),
         }
     }
 
@@ -219,6 +254,27 @@ mod tests {
         assert_eq!(quoted.code("evidence"), Some("if a < b:"));
         // It would take minutes if each were compared with all behind it.
         read("<finding>", &"<a>".repeat(90_000));
+    }
+
+    #[test]
+    fn the_place_of_a_field_is_its_tag_or_that_of_the_finding() {
+        let mut finding = RawFinding::default();
+        assert_eq!(finding.place_of("line"), None);
+        finding.stands_in(JSON, 2);
+        assert_eq!(
+            finding.place_of("line").as_deref(),
+            Some("the JSON that begins in line 2")
+        );
+        let mut finding = RawFinding::default();
+        for (tag, line) in [(OWN_TAG, 3), ("severity", 4), ("severity", 6)] {
+            finding.stands_in(tag, line);
+        }
+        assert_eq!(finding.place_of("line").as_deref(), Some("<finding> in line 3"));
+        assert_eq!(
+            finding.place_of("severity").as_deref(),
+            Some("<severity> in lines 4 and 6")
+        );
+        assert_eq!(finding.last_tag(), Some(("severity", 6)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! within the same finding, or a text holds the beginning of another finding, nobody can tell which one was meant: that
 //! is a fault.
 
-use super::{RawFinding, json, line_of, without_tags};
+use super::{Lines, RawFinding, json, raw_finding::OWN_TAG, without_tags};
 use crate::findings::tags::{Kind, Name, Tag, tags};
 
 /// What the consistent reading of an answer holds.
@@ -35,6 +35,7 @@ pub(super) fn read(answer: &str, swallowing: bool) -> Option<Reading> {
 /// For each tag, whether the answer fits together from there on, by where that tag would stand.
 struct Table<'a> {
     text: &'a str,
+    lines: Lines,
     tags: Vec<Tag>,
     swallowing: bool,
     outside: Vec<bool>,
@@ -60,6 +61,7 @@ impl<'a> Table<'a> {
             .collect();
         let mut table = Self {
             text,
+            lines: Lines::of(text),
             tags,
             swallowing,
             outside: vec![false; count + 1],
@@ -176,7 +178,7 @@ impl<'a> Table<'a> {
             let begin = tag.start;
             let next = &self.tags[first];
             if next.name == Name::Findings {
-                let inside = without_tags(self.text[tag.end..next.start].trim());
+                let inside = without_tags(&self.text[tag.end..next.start], self.lines.at(tag.end));
                 reading.blocks.push(inside.findings);
                 reading.faults.extend(inside.faults);
                 reading.lost += inside.lost;
@@ -213,6 +215,9 @@ impl<'a> Table<'a> {
         let mut finding = RawFinding::default();
         let mut fields = Vec::new();
         let opening = index.checked_sub(1).map(|open| &self.tags[open]);
+        if let Some(open) = opening {
+            finding.stands_in(OWN_TAG, self.lines.at(open.start));
+        }
         let mut others = String::new();
         while let Some(tag) = self.tags.get(index) {
             others.push_str(self.gap(index));
@@ -222,6 +227,7 @@ impl<'a> Table<'a> {
                 continue;
             };
             fields.push((index, end));
+            finding.stands_in(name, self.lines.at(tag.start));
             let close = &self.tags[end];
             let next = self
                 .tags
@@ -233,7 +239,7 @@ impl<'a> Table<'a> {
         }
         for (open, end) in fields {
             faults.extend(self.doubt(open, end, index).map(|doubt| {
-                let (tag, line) = (&self.tags[open], line_of(self.text, self.tags[open].start));
+                let (tag, line) = (&self.tags[open], self.lines.at(self.tags[open].start));
                 let name = &self.text[tag.start..tag.end];
                 format!("the {name} of finding {number} (line {line} of the answer) {doubt}")
             }));

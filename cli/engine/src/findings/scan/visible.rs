@@ -4,7 +4,7 @@
 //! tokens. Only what stands outside of the findings is taken off: inside of them it is quoted code. Thinking is what opens the
 //! answer: among words its tags are mentioned, as those of the code are, and what stands between them counts.
 
-use super::{RawFinding, json, lenient, strict};
+use super::{Lines, RawFinding, json, lenient, strict};
 use crate::findings::tags::{Kind, Name, next_tag, tags};
 
 /// Tags around thinking.
@@ -33,8 +33,8 @@ pub(super) struct Visible {
     pub(super) text: String,
     /// The thinking in front of it, which was taken off.
     pub(super) thinking: String,
-    /// Thinking was begun in front of the answer, and never ended: all of it may be thinking.
-    pub(super) is_unclosed: bool,
+    /// The tag that begins thinking in front of the answer which is never ended, with its line: all of the answer may be thinking.
+    pub(super) unclosed: Option<String>,
 }
 
 /// Thinking that is taken off.
@@ -69,8 +69,17 @@ enum Mark {
 /// Takes thinking and control tokens off both ends of an answer.
 pub(super) fn visible(answer: &str) -> Visible {
     let mut aside = Aside::default();
-    let (head, mut is_unclosed, rest) = head(answer, &mut aside);
+    let (head, is_unclosed, rest) = head(answer, &mut aside);
+    let opening = is_unclosed.then(|| {
+        let length = rest.find('>').map_or(rest.len(), |end| end + 1);
+        let line = Lines::of(answer).at(answer.len() - rest.len());
+        format!("{} in line {line}", &rest[..length])
+    });
+    let breaks = |text: &str| text.matches('\n').count();
+    let taken = breaks(&answer[..answer.len() - rest.len()]).saturating_sub(breaks(&aside.told) + breaks(&head));
     let mut text = aside.told;
+    // What follows keeps its line.
+    text.push_str(&"\n".repeat(taken));
     let begin = tags(rest).last().map_or(0, |tag| tag.end);
     let begin = begin.max(rest.rfind(['}', ']']).map_or(0, |at| at + 1));
     let (body, tail) = rest.split_at(begin);
@@ -85,11 +94,11 @@ pub(super) fn visible(answer: &str) -> Visible {
         tail = &tail[end..];
     }
     text.push_str(tail);
-    is_unclosed &= !text.trim().is_empty();
+    let unclosed = opening.filter(|_| !text.trim().is_empty());
     Visible {
         text,
         thinking: aside.thinking,
-        is_unclosed,
+        unclosed,
     }
 }
 
@@ -310,7 +319,7 @@ mod tests {
         ] {
             let seen = visible(&format!("{before}{block}{behind}"));
             assert_eq!(seen.text.trim(), block, "{before}");
-            assert!(!seen.is_unclosed, "{before}");
+            assert!(seen.unclosed.is_none(), "{before}");
         }
     }
 
@@ -331,8 +340,12 @@ mod tests {
             assert_eq!(visible(answer).text, answer);
         }
         let open = "<think>I am not done\n<findings></findings>";
-        assert!(visible(open).is_unclosed);
-        assert!(visible("<|channel|>analysis<|message|><findings></findings>").is_unclosed);
+        assert!(visible(open).unclosed.is_some());
+        assert!(
+            visible("<|channel|>analysis<|message|><findings></findings>")
+                .unclosed
+                .is_some()
+        );
         let hidden = visible("<|channel|>analysis<|message|><findings></findings><|end|>");
         assert_eq!(hidden.text.trim(), "", "{hidden:?}");
     }
@@ -351,7 +364,7 @@ mod tests {
         ] {
             let seen = visible(&format!("{before}{block}{behind}"));
             assert!(seen.text.contains(block), "{before}: {}", seen.text);
-            assert!(!seen.is_unclosed, "{before}");
+            assert!(seen.unclosed.is_none(), "{before}");
         }
         for format in [
             "<findings><finding><severity></severity><file></file><claim></claim></finding></findings>",
