@@ -196,7 +196,7 @@ async fn existing_findings(
                 AuthorRole::Us => ThreadState::ResolvedByUs,
                 AuthorRole::Member => ThreadState::ResolvedByPerson,
                 AuthorRole::Author => ThreadState::ResolvedByAuthor,
-                AuthorRole::Outsider | AuthorRole::Machine => ThreadState::ResolvedByOther,
+                AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => ThreadState::ResolvedByOther,
             }
         } else {
             ThreadState::Open

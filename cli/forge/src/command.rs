@@ -65,7 +65,7 @@ impl Command {
         match role {
             AuthorRole::Member => true,
             AuthorRole::Author => !matches!(self, Self::Dismiss),
-            AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
+            AuthorRole::Us | AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => false,
         }
     }
 }
@@ -263,7 +263,12 @@ mod tests {
         for (command, ..) in Command::ALL {
             assert!(command.counts(AuthorRole::Member));
             assert_eq!(command.counts(AuthorRole::Author), command != Command::Dismiss);
-            for role in [AuthorRole::Us, AuthorRole::Outsider, AuthorRole::Machine] {
+            for role in [
+                AuthorRole::Us,
+                AuthorRole::Contributor,
+                AuthorRole::Outsider,
+                AuthorRole::Machine,
+            ] {
                 assert!(!command.counts(role), "{command:?} {role:?}");
             }
         }

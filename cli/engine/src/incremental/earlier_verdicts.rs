@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::authority::argument;
 use crate::{
     judge::NOTHING_QUOTED,
-    review::{AnchorState, ExistingFinding, Refutation},
+    review::{AnchorState, AuthorRole, ExistingFinding, Refutation},
 };
 
 /// The longest answer in a thread, and the longest aside, in characters; more is cut.
@@ -65,17 +65,20 @@ pub struct EarlierVerdict {
 }
 
 impl EarlierVerdict {
-    /// Returns whether the word takes effect only with code that refutes the finding: one is called fixed elsewhere, or a serious
-    /// one is withdrawn, or called fixed although the code that it quotes stands as before.
+    /// Returns whether the word takes effect only with code that refutes the finding: one is called fixed elsewhere, or withdrawn on the
+    /// argument of who may decide nothing, or a serious one is withdrawn, or called fixed although the code that it quotes stands as
+    /// before.
     pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
-        let contradicts_code = match self.status {
+        let is_serious = finding.record.is_serious();
+        let argues_without_right =
+            || argument(finding).is_some_and(|argument| argument.role == AuthorRole::Contributor);
+        match self.status {
             // What the thread is answered with.
-            EarlierStatus::FixedElsewhere => return true,
-            EarlierStatus::Withdrawn => true,
-            EarlierStatus::Fixed => finding.anchor != AnchorState::Changed,
+            EarlierStatus::FixedElsewhere => true,
+            EarlierStatus::Withdrawn => is_serious || argues_without_right(),
+            EarlierStatus::Fixed => is_serious && finding.anchor != AnchorState::Changed,
             EarlierStatus::NotFixed => false,
-        };
-        contradicts_code && finding.record.is_serious()
+        }
     }
 
     /// Why the word has no effect for lack of code. `None` where it has one, or needs none.
@@ -151,7 +154,7 @@ pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding])
         match find(id) {
             None => Some(format!("there is no earlier finding {id}")),
             Some(finding) if word.status.needs_argument() && argument(finding).is_none() => Some(format!(
-                "{id} cannot be {}: no member argues against it in its thread. Say `fixed` or `not_fixed`",
+                "{id} cannot be {}: neither a member nor the author argues against it in its thread. Say `fixed` or `not_fixed`",
                 word.status.as_str()
             )),
             Some(_) => None,
@@ -292,11 +295,11 @@ mod tests {
             ),
             (
                 json!([{"id": "E1", "status": "withdrawn"}]),
-                "E1 cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`",
+                "E1 cannot be withdrawn: neither a member nor the author argues against it in its thread. Say `fixed` or `not_fixed`",
             ),
             (
                 json!([{"id": "E1", "status": "fixed_elsewhere"}]),
-                "E1 cannot be fixed_elsewhere: no member argues against it in its thread",
+                "E1 cannot be fixed_elsewhere: neither a member nor the author argues against it in its thread",
             ),
             (
                 json!([{"id": "E1", "status": "fixed"}, {"id": "E1", "status": "not_fixed"}]),

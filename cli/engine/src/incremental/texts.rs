@@ -3,7 +3,7 @@
 use conclave_shared::severity::Severity;
 
 use crate::{
-    review::{FIXED_IN, FindingRecord},
+    review::{AuthorRole, FIXED_IN, FindingRecord},
     untrusted::code_span,
 };
 
@@ -162,12 +162,16 @@ fn weight(record: &FindingRecord) -> &'static str {
 }
 
 /// What is answered to the author who tries to settle what is not theirs to settle.
-pub(super) fn not_the_authors(record: &FindingRecord) -> String {
+pub(super) fn not_the_authors(record: &FindingRecord, role: AuthorRole) -> String {
     let why = weight(record);
+    let (who, other) = if role == AuthorRole::Contributor {
+        ("an author who may not push to the project", "A")
+    } else {
+        ("the author of a change, and people who committed to it,", "Another")
+    };
     format!(
-        "This stands: the author of a change, and people who committed to it, cannot settle {why}. Another member of the \
-         project who may push to it can, by an answer such as `won't fix` or `acknowledged`, or by resolving \
-         this thread."
+        "This stands: {who} cannot settle {why}. {other} member of the project who may push to it can, by an answer such \
+         as `won't fix` or `acknowledged`, or by resolving this thread."
     )
 }
 
@@ -176,10 +180,15 @@ pub(super) const HOW_TO_DECIDE: &str = "Your answer was read as an argument, and
     with `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
 /// Note of the review on an author who tries to settle what is not theirs.
-pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {
+pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord, role: AuthorRole) -> String {
     let why = weight(record);
+    let other = if role == AuthorRole::Contributor {
+        "a"
+    } else {
+        "another"
+    };
     format!(
-        "the author of the change has tried to settle the finding on {place}. It stands: {why} takes another member of the \
+        "the author of the change has tried to settle the finding on {place}. It stands: {why} takes {other} member of the \
          project with at least the role Developer"
     )
 }
