@@ -4,11 +4,10 @@
 //! of its writer is asked of the forge, and a comment that was edited, by whomever, asks for nothing: a command is what was posted.
 
 use conclave_engine::{
-    publish::{Edited, Marker, dismissal_summary},
+    publish::{Answered, Edited, dismissal_summary},
     review::AuthorRole,
     untrusted::{OwnWords, code_span},
 };
-use serde::{Deserialize, Serialize};
 
 use crate::{
     ApiError, Lifted, Publisher,
@@ -105,16 +104,6 @@ fn read(text: &str) -> Option<Result<Command, ()>> {
     })
 }
 
-/// The mark of an answer, with the number of the comment that it answers: there is one of each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Answered {
-    note: u64,
-}
-
-impl Marker for Answered {
-    const KIND: &'static str = "answer";
-}
-
 impl Publisher {
     /// Reads what this comment asks for, and whether its writer may. Reads the merge request, which need not be done again.
     pub async fn asked(&self, note: u64) -> Result<Asked, ApiError> {
@@ -159,15 +148,13 @@ impl Publisher {
     /// Answers a command with a comment, unless an earlier run has.
     pub async fn answer(&self, note: u64, text: &str) -> Result<(), ApiError> {
         let (api, change) = (self.api.as_ref(), self.load_early().await?);
-        let (bot, answered) = (&change.bot, Answered { note });
-        let body = format!("{text}\n\n{}", bot.signer.sign(&answered));
+        let bot = &change.bot;
+        let body = format!("{text}\n\n{}", bot.signer.sign(&Answered { note }));
         let mut conversation =
             LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
         let mut attempts = Attempts::new(api.http().retry());
         loop {
-            let own = conversation.notes();
-            let is_answer = |text: &str| bot.signer.read::<Answered>(text).as_ref() == Some(&answered);
-            if own.iter().any(|note| bot.wrote(note) && is_answer(&note.text)) {
+            if bot.answers(&conversation).iter().any(|(comment, ..)| *comment == note) {
                 return Ok(());
             }
             attempts.go_on()?;

@@ -2,6 +2,7 @@
 
 use conclave_shared::severity::Severity;
 
+use super::questions::{MAX_OF_CHANGE, MAX_OF_REVIEW};
 use crate::{
     review::{AuthorRole, FIXED_IN, FindingRecord},
     untrusted::code_span,
@@ -132,6 +133,25 @@ pub(super) fn settled(number: usize) -> String {
         1 => "1 earlier finding was settled by a member's answer".to_owned(),
         number => format!("{number} earlier findings were settled by members' answers"),
     }
+}
+
+/// The note of the review on questions for which there is no room.
+pub(super) fn questions_left(number: usize) -> String {
+    let wait = if number == 1 {
+        "question in the comments waits"
+    } else {
+        "questions in the comments wait"
+    };
+    format!(
+        "{number} {wait} for an answer: a review answers at most {MAX_OF_REVIEW}, and all reviews of a change together at most \
+         {MAX_OF_CHANGE}"
+    )
+}
+
+/// The note of the review on questions of which its judge said nothing, also when asked for it.
+pub(super) fn questions_unanswered(number: usize) -> String {
+    let questions = if number == 1 { "question" } else { "questions" };
+    format!("the judge has not answered {number} {questions} in the comments")
 }
 
 /// What it says of a finding whose thread somebody deleted.
