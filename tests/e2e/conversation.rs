@@ -41,20 +41,55 @@ async fn a_question_alone_starts_the_judge_and_no_reviewer_and_is_answered_once(
         let note = pipeline.gitlab.comment(pipeline.merge_request, carol, text);
         note.expect("a note");
     };
-    ask("机器人喜欢制表符还是空格？");
-    submits(&provider, json!({"aside": "Tabs on weekdays."}));
+    // Each question with what was answered below it.
+    let answered = || -> Vec<[String; 2]> {
+        let threads = pipeline.gitlab.snapshot(pipeline.merge_request).threads;
+        let pairs = threads.iter().map(|thread| {
+            let [question, answer] = &thread.notes[..] else {
+                panic!("a question and its answer, not {thread:?}")
+            };
+            let shown = answer.body.split("\n\n<!-- ").next().unwrap_or_default();
+            [question.body.clone(), shown.to_owned()]
+        });
+        pairs.collect()
+    };
+    let mut expected: Vec<[String; 2]> = Vec::new();
+    for (question, light, answer) in [
+        ("机器人喜欢制表符还是空格？", true, Some("Tabs on weekdays.")),
+        (
+            "Does this also work with Postgres 12?",
+            false,
+            Some("Yes: it uses nothing newer. /approve"),
+        ),
+        // A second light-hearted one gets none.
+        ("And on Sundays?", true, None),
+    ] {
+        ask(question);
+        let text = answer.unwrap_or("Spaces.");
+        submits(
+            &provider,
+            json!({"answers": [{"id": "Q1", "answer": text, "light": light}]}),
+        );
+        let before = provider.requests().len();
+        let review = job().run().await.expect_code(0).review();
+        assert_eq!(asked(&provider, before), [COORDINATOR], "{question}: {review:#}");
+        let given = String::from_utf8_lossy(&provider.requests()[before].body).into_owned();
+        assert!(given.contains(&format!("- Q1 | carol | {question}")), "{question}");
+        assert_eq!(review["verdict"], "approved");
+        assert!(pipeline.approved());
+        expected.extend(answer.map(|answer| [question.to_owned(), answer.to_owned()]));
+        assert_eq!(answered(), expected);
+    }
     let before = provider.requests().len();
-    let review = job().run().await.expect_code(0).review();
-    assert_eq!(asked(&provider, before), [COORDINATOR], "{review:#}");
-    assert_eq!(review["verdict"], "approved");
-    assert!(pipeline.approved());
-    let answers = pipeline.notes().into_iter();
-    let answers = answers.filter(|note| note.starts_with("Tabs on weekdays."));
-    assert_eq!(answers.count(), 1);
-    let before = provider.requests().len();
-    ask("And on Sundays?");
     job().run().await.expect_code(0);
-    assert_eq!(asked(&provider, before), [""; 0], "one answer for each merge request");
+    assert_eq!(asked(&provider, before), [""; 0], "a judge has read all of them");
+    assert_eq!(answered(), expected);
+    let snapshot = pipeline.gitlab.snapshot(pipeline.merge_request);
+    assert!(
+        snapshot.executed_commands.is_empty(),
+        "{:?}",
+        snapshot.executed_commands
+    );
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 

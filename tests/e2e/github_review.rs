@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use conclave_fake_github::{FakeGithub, Fault, FaultKind, JobEvent, ReviewState};
-use conclave_scripted_provider::{Answer, ScriptedProvider};
+use conclave_scripted_provider::{Answer, COORDINATOR, ScriptedProvider};
 use serde_json::{Value, json};
 
 use crate::support::{Conclave, Repository, Workflow, crowd, provider};
@@ -15,6 +15,7 @@ on_both_runtimes! {
     multi_thread:
     a_first_review_on_github_is_posted_and_an_unchanged_run_again_writes_nothing
     the_next_push_on_github_is_reviewed_and_people_are_answered
+    a_question_alone_on_github_is_answered_in_a_comment_that_quotes_it
     approving_and_requesting_changes_on_github_is_opt_in
     a_pull_request_is_reviewed_by_its_address_from_anywhere
     a_review_that_is_not_finished_or_failed_never_passes_the_check
@@ -126,6 +127,61 @@ async fn the_next_push_on_github_is_reviewed_and_people_are_answered() {
     let third = run().await;
     assert_eq!(third["coverage"]["reviewed"], json!([]));
     assert_eq!(workflow.snapshot().threads.len(), threads.len());
+    assert_eq!(workflow.github.violations(), []);
+    assert_eq!(workflow.github.effects(), []);
+}
+
+async fn a_question_alone_on_github_is_answered_in_a_comment_that_quotes_it() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let review = async || {
+        let call = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+        call.run().await.expect_code(0).review()
+    };
+    review().await;
+    let carol = workflow.github.create_user("carol");
+    for (question, light, answer) in [
+        ("Tabs or spaces?", true, "Tabs on weekdays."),
+        (
+            "Does this work with Postgres 12?",
+            false,
+            "Yes: it uses nothing newer. @bob",
+        ),
+    ] {
+        workflow.github.comment(workflow.pull, carol, question);
+        let submission = json!({"summary": "Nothing new.", "decisions": [], "proposed_verdict": "approved",
+                                "answers": [{"id": "Q1", "answer": answer, "light": light}]});
+        provider.set_always(COORDINATOR, Answer::call("submit_review", submission));
+        let reviewed = review().await;
+        assert_eq!(
+            (&reviewed["verdict"], &reviewed["coverage"]["reviewed"]),
+            (&json!("approved"), &json!([])),
+            "{question}"
+        );
+        assert_eq!(reviewed["coordinator"]["outcome"], "ok", "{question}");
+    }
+    let before = provider.requests().len();
+    review().await;
+    assert_eq!(provider.requests().len(), before, "a judge has read both");
+    let comments = workflow.comments();
+    let answers = comments.iter().filter(|body| body.contains("<!-- conclave:answer:"));
+    let answers: Vec<&String> = answers.collect();
+    assert_eq!((comments.len(), answers.len()), (3, 2), "{comments:?}");
+    for (body, question, answer) in [
+        (answers[0], "Tabs or spaces?", "Tabs on weekdays."),
+        (
+            answers[1],
+            "Does this work with Postgres 12?",
+            "Yes: it uses nothing newer. @",
+        ),
+    ] {
+        assert!(body.starts_with(&format!("> [{question}](")), "{body}");
+        assert!(
+            body.contains("#issuecomment-") && body.contains(&format!("\n\n{answer}")),
+            "{body}"
+        );
+    }
     assert_eq!(workflow.github.violations(), []);
     assert_eq!(workflow.github.effects(), []);
 }

@@ -7,7 +7,8 @@
 //! 1. [`narrow`]: a file whose patch was reviewed before, by everybody who is on the panel now and under the [`Instructions`]
 //!    that are in force now, is not reviewed again.
 //! 2. [`assess`]: where the earlier findings are at head, and whether their code has changed.
-//! 3. [`take_earlier_verdicts`]: what the coordinator says of them, checked.
+//! 3. [`take_earlier_verdicts`]: what the coordinator says of them, checked; and [`take_answers`], to people's questions, which decide
+//!    nothing.
 //! 4. [`reconcile`]: what stands. Carrying forward is no model's business: an earlier finding goes away only if its code has
 //!    changed and the judge says that it is fixed, or if a person who may decide it said so.
 //! 5. [`remember`]: the carry-over for the next review.
@@ -23,6 +24,7 @@ mod instructions;
 mod meanwhile;
 mod moved;
 mod parts;
+mod questions;
 mod reconcile;
 mod refuted;
 mod reply;
@@ -46,9 +48,11 @@ pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_t
 pub(crate) use identity::may_repeat;
 pub use instructions::Instructions;
 pub use moved::MovedCode;
+pub use questions::{QuestionAnswer, open_questions, take_answers};
+pub(crate) use questions::{answers, notes_on_questions, without_answer};
 pub use reconcile::{ReconcileInput, Reconciled, reconcile};
 pub use refuted::{judge_anew, refuting_files, still_refuted};
-pub use reply::{ReplyIntent, asks, declines_with_reason, intent};
+pub use reply::{ReplyIntent, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
 pub(crate) use unlisted::hold as unlisted_hold;
 pub use unlisted::still_unlisted;

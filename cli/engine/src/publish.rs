@@ -3,10 +3,12 @@
 //!
 //! - [`plan_openings`]: which findings get a thread of their own, and where on the diff that is tried.
 //! - [`plan_thread_changes`]: which threads of earlier reviews are answered, resolved, or opened again.
+//! - [`answer_note`]: an answer to a person's question.
 //! - [`Summary`]: the one note that is kept up to date, and what it remembers in signed markers ([`Signer`]).
 //! - [`OtherRuns`]: what other runs have posted since this one read the merge request.
 //! - [`BreakGlassPolicy`]: whose word skips a review.
 
+mod answer;
 mod bot;
 mod break_glass;
 mod conversation;
@@ -22,6 +24,7 @@ mod summary_state;
 mod thread_changes;
 mod withdrawal;
 
+pub use answer::{Answered, answer_note};
 pub use bot::{BotIdentity, OwnThread};
 pub use break_glass::{BreakGlass, BreakGlassPolicy, BreakGlassWord, break_glass_words, skipped_text};
 pub use conversation::{Account, Conversation, Edited, Note, Thread};

@@ -17,6 +17,7 @@ mod model_move;
 mod nothing;
 mod patch_id;
 mod plan;
+mod question;
 mod refutation;
 mod reviewer_report;
 mod runtime_name;
@@ -46,6 +47,7 @@ pub use mode::{ReviewMode, ReviewState};
 pub use model_move::ModelMove;
 pub use patch_id::{PatchId, PathId};
 pub use plan::{PanelMember, PanelSlot, Plan, Presence};
+pub use question::{Answer, CommentPlace, OpenQuestions, Question};
 pub use refutation::{Overruled, Refutation, RefutationStatus, Surroundings};
 pub use reviewer_report::{RepairKind, ReviewerReport, milliseconds};
 pub use runtime_name::RuntimeName;
@@ -140,9 +142,9 @@ pub struct Review {
     /// Serious findings of earlier reviews that do not stand because people have accepted them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<AcceptedFinding>,
-    /// The answer to a light-hearted question of a person, at most once in a merge request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aside: Option<String>,
+    /// The judge's answers to people's questions in the comments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     /// What the next review has to know; it goes into the summary, hidden and signed.
     #[serde(default, rename = "ledger")]
     pub carry_over: CarryOver,

@@ -6,6 +6,7 @@
 //! | opening threads | one request each, some at once | one review (`COMMENT`) with many comments; refused as a whole (422), so that each is then tried alone with [`NotesApi::open_thread`] |
 //! | place | position with the SHAs of a version, `line_range` | `line` and `side` at the head, lines of GitHub's own hunks only |
 //! | summary | note of its own | issue comment; its numbers are not those of review comments, hence [`NotesApi::delete_summary`] beside [`NotesApi::delete_thread_note`] |
+//! | answer to a comment | in place, which makes a thread of a note | in the thread; a comment on the whole stays alone ([`Thread::is_single`]), so that its answer is one of its own that quotes it |
 //! | order of notes | their numbers | their times: two kinds of numbers |
 //! | resolve | `PUT` on the discussion | GraphQL, with `contents: write`; where that is [`ApiErrorKind::Forbidden`](crate::ApiErrorKind), the note says what became of its finding and is minimized |
 //! | approve | for a SHA, refused for any other | review `APPROVE` of any commit, so the head is read before it, too |
@@ -101,7 +102,7 @@ pub trait NotesApi: Debug + Send + Sync {
     /// Folds the first note of a thread of ours as one that is settled, or shows it again. Returns false where the forge folds nothing.
     async fn set_minimized(&self, thread: &str, minimized: bool) -> Result<bool, ApiError>;
 
-    /// Deletes the only note of a thread of ours, which may be gone already.
+    /// Deletes a note of ours in a thread, which may be gone already.
     async fn delete_thread_note(&self, note: u64) -> Result<(), ApiError>;
 
     /// Posts a note of its own, and returns its number. `what` completes "asked to".
@@ -110,7 +111,7 @@ pub trait NotesApi: Debug + Send + Sync {
     /// Edits the summary.
     async fn edit_summary(&self, note: u64, body: &str) -> Result<(), ApiError>;
 
-    /// Deletes a summary, which may be gone already.
+    /// Deletes a summary, or another note of its own, which may be gone already.
     async fn delete_summary(&self, note: u64) -> Result<(), ApiError>;
 }
 

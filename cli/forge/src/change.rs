@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
-    publish::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
+    publish::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, Thread, spent_usd},
     review::{
-        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, HoldCause, RefutingCode,
-        Reply, ReviewSubject, RuleSince, ThreadState,
+        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, CommentPlace, ExistingFinding, HoldCause,
+        RefutingCode, Reply, ReviewSubject, RuleSince, ThreadState,
     },
     untrusted::Untrusted,
 };
@@ -26,8 +26,6 @@ pub struct Change {
     pub spent_before_usd: f64,
     /// The memory of our last summary of what was reviewed, and of what stands.
     pub carry_over: CarryOver,
-    /// Whether a light-hearted question may still be answered: none has been.
-    pub aside_open: bool,
     /// The number of the account that opened it.
     pub author: Option<u64>,
     /// Why the bot will not approve, as far as that is known before the review.
@@ -65,11 +63,8 @@ impl Change {
             .collect();
         // Everyone can read the review, so what only members can read stays out of it. What is said in our threads comes with our
         // findings.
-        let notes = conversation.notes().into_iter();
-        subject.comments = notes
-            .filter(|note| !bot.wrote(note) && note.is_public_comment() && !in_own_threads.contains(&note.id))
-            .map(comment)
-            .collect();
+        subject.comments = comments(&bot, &conversation, &in_own_threads);
+        subject.aside_given = bot.has_aside(&conversation);
         subject.previous_review = bot.summary_text(&conversation).map(Into::into);
         let mut roles = Roles::new(api, &bot, author, &conversation);
         let carry_over: CarryOver = bot.remembered(&conversation).unwrap_or_default();
@@ -90,7 +85,6 @@ impl Change {
             subject,
             spent_before_usd: spent_usd(&bot, &conversation),
             carry_over,
-            aside_open: !bot.has_aside(&conversation),
             author,
             holds: target
                 .tip
@@ -145,13 +139,47 @@ pub(crate) fn dismissal() -> ApprovalHold {
     )
 }
 
-fn comment(note: &Note) -> Comment {
-    Comment {
-        author: author(note),
-        body: note.text.as_str().into(),
-        order: note.order,
-        by_program: note.author.as_ref().is_some_and(|author| author.is_bot == Some(true)),
-    }
+/// The comments of others, oldest first.
+fn comments(bot: &BotIdentity, conversation: &Conversation, in_own_threads: &HashSet<u64>) -> Vec<Comment> {
+    let answered: HashSet<u64> = bot.answers(conversation).into_iter().map(|(note, ..)| note).collect();
+    let threads = conversation.threads.iter();
+    let notes = threads.flat_map(|thread| thread.notes.iter().map(move |note| (thread, note)));
+    let notes = notes.filter(|(_, note)| is_of_others(bot, note) && !in_own_threads.contains(&note.id));
+    let comments = notes.map(|(thread, note)| {
+        let by_program = is_by_program(note);
+        let waits = !by_program && !answered.contains(&note.id) && !is_settled(bot, thread, note);
+        Comment {
+            author: author(note),
+            body: note.text.as_str().into(),
+            order: note.order,
+            by_program,
+            waits: waits.then(|| CommentPlace {
+                note: note.id,
+                thread: thread.id.clone(),
+            }),
+        }
+    });
+    let mut comments: Vec<Comment> = comments.collect();
+    comments.sort_by_key(|comment| comment.order);
+    comments
+}
+
+fn is_of_others(bot: &BotIdentity, note: &Note) -> bool {
+    !bot.wrote(note) && note.is_public_comment()
+}
+
+fn is_by_program(note: &Note) -> bool {
+    note.author.as_ref().is_some_and(|author| author.is_bot == Some(true))
+}
+
+/// Returns whether people have seen to a comment themselves: its thread is resolved, or another person has answered in it.
+fn is_settled(bot: &BotIdentity, thread: &Thread, comment: &Note) -> bool {
+    let by = |note: &Note| note.author.as_ref().map(|author| author.id);
+    let is_answer = |note: &Note| {
+        let is_anothers = is_of_others(bot, note) && !is_by_program(note) && by(note) != by(comment);
+        note.order > comment.order && is_anothers
+    };
+    thread.resolved || thread.notes.iter().any(is_answer)
 }
 
 fn author(note: &Note) -> Untrusted {
@@ -196,7 +224,7 @@ async fn existing_findings(
                 AuthorRole::Us => ThreadState::ResolvedByUs,
                 AuthorRole::Member => ThreadState::ResolvedByPerson,
                 AuthorRole::Author => ThreadState::ResolvedByAuthor,
-                AuthorRole::Outsider | AuthorRole::Machine => ThreadState::ResolvedByOther,
+                AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => ThreadState::ResolvedByOther,
             }
         } else {
             ThreadState::Open

@@ -4,11 +4,10 @@
 //! of its writer is asked of the forge, and a comment that was edited, by whomever, asks for nothing: a command is what was posted.
 
 use conclave_engine::{
-    publish::{Edited, Marker, dismissal_summary},
+    publish::{Answered, Edited, dismissal_summary},
     review::AuthorRole,
     untrusted::{OwnWords, code_span},
 };
-use serde::{Deserialize, Serialize};
 
 use crate::{
     ApiError, Lifted, Publisher,
@@ -65,7 +64,7 @@ impl Command {
         match role {
             AuthorRole::Member => true,
             AuthorRole::Author => !matches!(self, Self::Dismiss),
-            AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
+            AuthorRole::Us | AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => false,
         }
     }
 }
@@ -103,16 +102,6 @@ fn read(text: &str) -> Option<Result<Command, ()>> {
         [word] => known(word).map(|(command, ..)| *command).ok_or(()),
         _ => Err(()),
     })
-}
-
-/// The mark of an answer, with the number of the comment that it answers: there is one of each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Answered {
-    note: u64,
-}
-
-impl Marker for Answered {
-    const KIND: &'static str = "answer";
 }
 
 impl Publisher {
@@ -159,15 +148,13 @@ impl Publisher {
     /// Answers a command with a comment, unless an earlier run has.
     pub async fn answer(&self, note: u64, text: &str) -> Result<(), ApiError> {
         let (api, change) = (self.api.as_ref(), self.load_early().await?);
-        let (bot, answered) = (&change.bot, Answered { note });
-        let body = format!("{text}\n\n{}", bot.signer.sign(&answered));
+        let bot = &change.bot;
+        let body = format!("{text}\n\n{}", bot.signer.sign(&Answered { note }));
         let mut conversation =
             LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
         let mut attempts = Attempts::new(api.http().retry());
         loop {
-            let own = conversation.notes();
-            let is_answer = |text: &str| bot.signer.read::<Answered>(text).as_ref() == Some(&answered);
-            if own.iter().any(|note| bot.wrote(note) && is_answer(&note.text)) {
+            if bot.answers(&conversation).iter().any(|(comment, ..)| *comment == note) {
                 return Ok(());
             }
             attempts.go_on()?;
@@ -263,7 +250,12 @@ mod tests {
         for (command, ..) in Command::ALL {
             assert!(command.counts(AuthorRole::Member));
             assert_eq!(command.counts(AuthorRole::Author), command != Command::Dismiss);
-            for role in [AuthorRole::Us, AuthorRole::Outsider, AuthorRole::Machine] {
+            for role in [
+                AuthorRole::Us,
+                AuthorRole::Contributor,
+                AuthorRole::Outsider,
+                AuthorRole::Machine,
+            ] {
                 assert!(!command.counts(role), "{command:?} {role:?}");
             }
         }

@@ -5,6 +5,7 @@
 //! HTTP client of this crate ([`HttpClient`]). [`Publisher`] is all in between, the same for every forge.
 
 mod address;
+mod answers;
 mod api;
 mod break_glass;
 mod change;

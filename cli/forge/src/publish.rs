@@ -8,7 +8,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use crate::{
-    ApiError, ApiErrorKind, Approval, Change, MergeRequestState, Publisher,
+    ApiError, ApiErrorKind, Approval, Change, MergeRequestState, Publisher, answers,
     change::{dismissal, is_dismissed},
     conversation::LiveConversation,
     meanwhile::CurrentReview,
@@ -94,7 +94,16 @@ impl Publisher {
             let openings = plan_openings(bot, &publication, &conversation, api.traits().form);
             beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
             openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
-            changed = thread_changes::apply(api, bot, review, change, &now, &mut conversation).await;
+            changed = thread_changes::apply(api, bot, review, change, &now, &conversation).await;
+            let url = change.subject.web_url.as_deref();
+            answers::give(
+                api,
+                bot,
+                (review.answers.as_slice(), url),
+                &mut conversation,
+                &mut changed,
+            )
+            .await;
         }
         let posting = Posting {
             publisher: self,
@@ -321,9 +330,15 @@ impl Posting<'_> {
                 entry.posted = link.or(entry.posted.take());
             }
         }
-        if self.changed.owes_answer {
+        let read = self.change.conversation.notes();
+        let owed = review
+            .answers
+            .iter()
+            .filter(|answer| !self.changed.answered.contains(&answer.note));
+        let orders = owed.filter_map(|answer| read.iter().find(|note| note.id == answer.note).map(|note| note.order));
+        if let Some(first) = orders.min() {
             // The next review asks again.
-            review.carry_over.heard = self.change.carry_over.heard;
+            review.carry_over.heard = review.carry_over.heard.min(first.saturating_sub(1));
         }
         review.carry_over.posted(self.beside.shown.keys());
         let is_left = |action: &&ThreadAction| !self.changed.threads.contains(&action.thread);

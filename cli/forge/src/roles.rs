@@ -43,7 +43,10 @@ impl<'a> Roles<'a> {
         if let Some(role) = self.known.get(&user.id) {
             return Ok(*role);
         }
-        let role = self.api.role(user, self.author, self.conversation).await?;
+        let role = match self.api.role(user, self.author, self.conversation).await? {
+            AuthorRole::Outsider if self.author == Some(user.id) => AuthorRole::Contributor,
+            role => role,
+        };
         self.known.insert(user.id, role);
         Ok(role)
     }

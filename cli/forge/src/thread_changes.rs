@@ -1,11 +1,10 @@
-//! Changing our threads of earlier reviews, and answering a light-hearted question.
+//! Changing our threads of earlier reviews.
 
 use std::collections::HashSet;
 
 use conclave_engine::{
     publish::{BotIdentity, NoteEdit, ThreadStep, ThreadSteps, plan_thread_changes},
     review::{Review, ThreadChange},
-    untrusted::escape,
 };
 
 use crate::{
@@ -13,15 +12,15 @@ use crate::{
     conversation::{Attempts, LiveConversation},
 };
 
-/// The result for the threads.
+/// The result for the threads, and for people's questions.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
     /// Those that are now as they should be, or gone.
     pub(crate) threads: HashSet<String>,
     /// Warnings about everything that did not work: the verdict does not depend on it.
     pub(crate) warnings: Vec<String>,
-    /// The answer to a person's question could not be posted.
-    pub(crate) owes_answer: bool,
+    /// The notes whose questions are answered, or gone.
+    pub(crate) answered: HashSet<u64>,
 }
 
 /// Changes our threads as the review says, unless there is a newer commit.
@@ -31,7 +30,7 @@ pub(crate) async fn apply(
     review: &Review,
     before: &Change,
     now: &MergeRequestState,
-    conversation: &mut LiveConversation<'_>,
+    conversation: &LiveConversation<'_>,
 ) -> Changed {
     let mut changed = Changed::default();
     if !now.is_newer_than(&review.head_sha) {
@@ -56,12 +55,6 @@ pub(crate) async fn apply(
     } else if review.threads.iter().any(|action| action.change != ThreadChange::Keep) {
         let warning = "the threads of earlier reviews were left as they are: there is a newer commit";
         changed.warnings.push(warning.to_owned());
-    }
-    if let Some(text) = &review.aside
-        && let Err(error) = say_aside(api, bot, text, conversation).await
-    {
-        changed.warnings.push(format!("a question was not answered: {error}"));
-        changed.owes_answer = true;
     }
     changed
 }
@@ -124,24 +117,4 @@ async fn reply(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, body: &str) 
         }
         attempts.go_on()?;
     }
-}
-
-/// Answers a light-hearted question, in a note of its own: a thread would have to be resolved by a person.
-async fn say_aside(
-    api: &dyn ForgeApi,
-    bot: &BotIdentity,
-    text: &str,
-    conversation: &mut LiveConversation<'_>,
-) -> Result<(), ApiError> {
-    let body = format!("{}\n\n{}", escape(text.trim()), bot.signer.aside());
-    let mut attempts = Attempts::new(api.http().retry());
-    while !bot.has_aside(conversation) {
-        attempts.go_on()?;
-        match api.post_note("answer a question", &body).await {
-            Ok(_) => break,
-            Err(error) => attempts.fail(error).await?,
-        }
-        conversation.read_on().await?;
-    }
-    Ok(())
 }

@@ -297,6 +297,9 @@ fn a_members_word_is_a_reason_to_ask_the_judge() {
     }
     assert!(!said(AuthorRole::Member, "won't fix", false));
     assert!(said(AuthorRole::Author, "won't fix", false));
+    // Of who opened the change also without a right to decide.
+    assert!(said(AuthorRole::Contributor, "Das prüft schon der Aufrufer.", true));
+    assert!(said(AuthorRole::Contributor, "won't fix", true));
     assert!(!said(AuthorRole::Outsider, "Das prüft schon der Aufrufer.", true));
 }
 

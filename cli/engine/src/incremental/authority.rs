@@ -1,7 +1,8 @@
 //! Whose word settles an earlier finding, and what is only said about it.
 //!
 //! A member with at least the role Developer settles what they like. The author of the merge request, and everybody who
-//! committed to it, is such a member only up to a severity that the target branch names; their other words are arguments.
+//! committed to it, is such a member only up to a severity that the target branch names; their other words are arguments. All words
+//! of an author without that role are.
 
 use conclave_shared::{finding::Fingerprint, severity::Severity};
 use sha2::{Digest, Sha256};
@@ -45,7 +46,7 @@ pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision<'_>> {
         let has_right = match reply.role {
             AuthorRole::Member => true,
             AuthorRole::Author => finding.author_may_settle,
-            AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
+            AuthorRole::Us | AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => false,
         };
         // Thanks take nothing back.
         has_right && !is_courtesy(&reply.body.own_words())
@@ -105,7 +106,7 @@ const fn settles(intent: ReplyIntent) -> bool {
     matches!(intent, ReplyIntent::Declines | ReplyIntent::Acknowledges)
 }
 
-/// What the last word of a member is, if nobody has answered it and it does not settle the finding: the coordinator reads it.
+/// The last word of a member, or of the author, that we have not answered and that does not settle the finding: the coordinator reads it.
 pub(super) fn unanswered(finding: &ExistingFinding) -> Option<Argument> {
     let behind_us = finding.replies.iter().rposition(|reply| reply.role == AuthorRole::Us);
     let new = &finding.replies[behind_us.map_or(0, |at| at + 1)..];
@@ -122,10 +123,10 @@ pub(super) fn may_be_fixed(finding: &ExistingFinding) -> bool {
     finding.anchor.is_changed() && finding.before != Before::Fixed
 }
 
-/// A mark of all that a judge has to decide about a finding: what members have said, and its file, where it may be fixed; none where
-/// there is neither.
+/// A mark of all that a judge has to decide about a finding: what members and the author have said, and its file, where it may be fixed;
+/// none where there is neither.
 fn mark(finding: &ExistingFinding) -> Option<String> {
-    let said = finding.replies.iter().filter(|reply| reply.role.is_member());
+    let said = finding.replies.iter().filter(|reply| reply.role.argues());
     let mut said: Vec<String> = said
         .flat_map(|reply| [reply.author.sanitized(), reply.body.sanitized()])
         .collect();
@@ -158,7 +159,7 @@ pub(crate) fn heard_words(
         .collect()
 }
 
-/// What a member says about a finding without settling it.
+/// What a member or the author says about a finding without settling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Argument {
     pub(super) role: AuthorRole,
@@ -169,13 +170,19 @@ pub(super) struct Argument {
 }
 
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
-    let last = replies.iter().rfind(|reply| reply.role.is_member())?;
+    let last_of = |argues: fn(AuthorRole) -> bool| replies.iter().rfind(|reply| argues(reply.role));
+    // Behind a member's word that of an author without a right adds nothing, and takes nothing away.
+    let last =
+        last_of(|role| role.argues() && role != AuthorRole::Contributor).or_else(|| last_of(AuthorRole::argues))?;
     let intent = meaning(finding, last);
     let settles = settles(intent);
     // What is serious is not withdrawn on a word, so that a dispute about it has to end in a decision.
     let disputes = intent == ReplyIntent::Disagrees && finding.record.is_serious();
     let comes_close = intent == ReplyIntent::Mixed || disputes;
-    let has_right = last.role == AuthorRole::Member || finding.author_may_settle;
+    let has_right = match last.role {
+        AuthorRole::Author => finding.author_may_settle,
+        role => role == AuthorRole::Member,
+    };
     (!settles || !has_right || last.edited).then_some(Argument {
         role: last.role,
         is_without_right: settles && !has_right,

@@ -51,6 +51,8 @@ pub struct Done<'a> {
     pub objects: Objects,
     /// The newest comment that a judge has read, in this review or before it.
     pub heard: u64,
+    /// The number of questions that judges were given, in this review and before it.
+    pub asked: u64,
     /// The marks of members' words in threads that a judge has read, by their findings.
     pub heard_words: Vec<(Fingerprint, String)>,
 }
@@ -141,6 +143,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
         patches: done.identities,
         objects: done.objects,
         heard: done.heard,
+        asked: done.asked,
     }
     .within(MAX_CARRY_OVER_BYTES)
 }

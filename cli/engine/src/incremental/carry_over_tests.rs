@@ -45,7 +45,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         threads: Vec::new(),
         settled: Vec::new(),
         accepted: Vec::new(),
-        aside: None,
+        answers: Vec::new(),
         carry_over: CarryOver::default(),
         seconds: 1.0,
         cost_usd: 0.0,
@@ -78,6 +78,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         identities: Identities::new(),
         objects: Objects::new(),
         heard: 0,
+        asked: 0,
         heard_words: Vec::new(),
     }
 }

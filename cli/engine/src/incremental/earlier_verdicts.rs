@@ -3,15 +3,14 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::authority::argument;
+use super::{QuestionAnswer, authority::argument};
 use crate::{
     judge::NOTHING_QUOTED,
-    review::{AnchorState, ExistingFinding, Refutation},
+    review::{AnchorState, AuthorRole, ExistingFinding, Refutation},
 };
 
-/// The longest answer in a thread, and the longest aside, in characters; more is cut.
+/// Maximum length of an answer in characters; more is cut.
 const MAX_ANSWER: usize = 600;
-const MAX_ASIDE: usize = 300;
 
 /// The coordinator's word on an earlier finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -65,17 +64,20 @@ pub struct EarlierVerdict {
 }
 
 impl EarlierVerdict {
-    /// Returns whether the word takes effect only with code that refutes the finding: one is called fixed elsewhere, or a serious
-    /// one is withdrawn, or called fixed although the code that it quotes stands as before.
+    /// Returns whether the word takes effect only with code that refutes the finding: one is called fixed elsewhere, or withdrawn on the
+    /// argument of who may decide nothing, or a serious one is withdrawn, or called fixed although the code that it quotes stands as
+    /// before.
     pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
-        let contradicts_code = match self.status {
+        let is_serious = finding.record.is_serious();
+        let argues_without_right =
+            || argument(finding).is_some_and(|argument| argument.role == AuthorRole::Contributor);
+        match self.status {
             // What the thread is answered with.
-            EarlierStatus::FixedElsewhere => return true,
-            EarlierStatus::Withdrawn => true,
-            EarlierStatus::Fixed => finding.anchor != AnchorState::Changed,
+            EarlierStatus::FixedElsewhere => true,
+            EarlierStatus::Withdrawn => is_serious || argues_without_right(),
+            EarlierStatus::Fixed => is_serious && finding.anchor != AnchorState::Changed,
             EarlierStatus::NotFixed => false,
-        };
-        contradicts_code && finding.record.is_serious()
+        }
     }
 
     /// Why the word has no effect for lack of code. `None` where it has one, or needs none.
@@ -98,8 +100,8 @@ pub struct EarlierVerdicts {
     pub words: Vec<EarlierVerdict>,
     /// New findings that repeat an earlier one: the new one's id, and the earlier one's.
     pub repeats: Vec<(String, String)>,
-    /// The answer to a light-hearted question.
-    pub aside: Option<String>,
+    /// On people's questions, at most one each.
+    pub answers: Vec<QuestionAnswer>,
 }
 
 impl EarlierVerdicts {
@@ -151,7 +153,7 @@ pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding])
         match find(id) {
             None => Some(format!("there is no earlier finding {id}")),
             Some(finding) if word.status.needs_argument() && argument(finding).is_none() => Some(format!(
-                "{id} cannot be {}: no member argues against it in its thread. Say `fixed` or `not_fixed`",
+                "{id} cannot be {}: neither a member nor the author argues against it in its thread. Say `fixed` or `not_fixed`",
                 word.status.as_str()
             )),
             Some(_) => None,
@@ -162,10 +164,7 @@ pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding])
     words.words.retain(|_| is_usable.next().unwrap_or(false));
     faults.extend(wrong.iter().flatten().cloned());
     for word in &mut words.words {
-        word.answer = word.answer.take().and_then(|answer| short(&answer, MAX_ANSWER));
-    }
-    if let Some(aside) = fields.remove("aside") {
-        words.aside = aside.as_str().and_then(|text| short(text, MAX_ASIDE));
+        word.answer = word.answer.take().and_then(|answer| short(&answer));
     }
     let decisions = fields.get_mut("decisions").and_then(Value::as_array_mut);
     for decision in decisions.into_iter().flatten() {
@@ -187,14 +186,13 @@ pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding])
     (words, faults)
 }
 
-/// The text without white space around it, cut; none if nothing is left.
-fn short(text: &str, longest: usize) -> Option<String> {
-    let text = text.trim();
-    let cut: String = text.chars().take(longest).collect();
+/// The answer without white space around it, cut; none if nothing is left.
+pub(super) fn short(answer: &str) -> Option<String> {
+    let cut: String = answer.trim().chars().take(MAX_ANSWER).collect();
     (!cut.is_empty()).then_some(cut)
 }
 
-/// Adds what [`take_earlier_verdicts`] takes out to the schema of `submit_review`.
+/// Adds what [`take_earlier_verdicts`] and [`super::take_answers`] take out to the schema of `submit_review`.
 pub fn add_to_schema(schema: &mut Value) {
     schema["properties"]["earlier"] = json!({
         "type": "array",
@@ -215,9 +213,14 @@ pub fn add_to_schema(schema: &mut Value) {
             }
         }
     });
-    schema["properties"]["aside"] = json!({
-        "type": "string",
-        "description": "Only for a light-hearted question from a person: a brief, warm answer."
+    schema["properties"]["answers"] = json!({
+        "type": "array",
+        "description": "Only where the message has questions Q1, Q2, …: one entry for each.",
+        "items": {
+            "type": "object",
+            "required": ["id"],
+            "properties": {"id": {"type": "string"}, "answer": {"type": "string"}, "light": {"type": "boolean"}}
+        }
     });
 }
 
@@ -225,7 +228,6 @@ pub fn add_to_schema(schema: &mut Value) {
 mod tests {
     use super::*;
     use crate::incremental::test_support::{existing, said};
-    use crate::review::AuthorRole;
 
     fn earlier() -> Vec<ExistingFinding> {
         let mut contradicted = existing("E2", "b");
@@ -245,7 +247,6 @@ mod tests {
             "summary": "s",
             "earlier": [{"id": "E1", "status": "fixed", "reason": "gone"},
                         {"id": "E2", "status": "withdrawn", "reason": "a constant", "answer": "  Right. "}],
-            "aside": "Tabs, of course.",
             "decisions": [{"id": "F1", "action": "keep"},
                           {"id": "F2", "action": "merge", "merge_into": "E1", "reason_code": "duplicate"},
                           {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"},
@@ -256,7 +257,6 @@ mod tests {
         assert_eq!(words.on("E2").expect("said").answer.as_deref(), Some("Right."));
         assert_eq!(words.on("E3"), None);
         assert_eq!(words.repeats, [("F2".to_owned(), "E1".to_owned())]);
-        assert_eq!(words.aside.as_deref(), Some("Tabs, of course."));
         assert_eq!(
             rest,
             json!({"summary": "s", "decisions": [
@@ -271,7 +271,7 @@ mod tests {
     fn nothing_said_is_fine() {
         for arguments in [
             json!({"summary": "s"}),
-            json!({"earlier": null, "aside": "  "}),
+            json!({"earlier": null}),
             json!([]),
             json!({"decisions": "all", "earlier": []}),
         ] {
@@ -292,11 +292,11 @@ mod tests {
             ),
             (
                 json!([{"id": "E1", "status": "withdrawn"}]),
-                "E1 cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`",
+                "E1 cannot be withdrawn: neither a member nor the author argues against it in its thread. Say `fixed` or `not_fixed`",
             ),
             (
                 json!([{"id": "E1", "status": "fixed_elsewhere"}]),
-                "E1 cannot be fixed_elsewhere: no member argues against it in its thread",
+                "E1 cannot be fixed_elsewhere: neither a member nor the author argues against it in its thread",
             ),
             (
                 json!([{"id": "E1", "status": "fixed"}, {"id": "E1", "status": "not_fixed"}]),
@@ -326,16 +326,12 @@ mod tests {
 
     #[test]
     fn answers_are_short() {
-        let (words, _) = taken(
-            json!({"earlier": [{"id": "E1", "status": "not_fixed", "answer": "ä".repeat(5000)}],
-                                      "aside": "ö".repeat(5000)}),
-        );
+        let (words, _) = taken(json!({"earlier": [{"id": "E1", "status": "not_fixed", "answer": "ä".repeat(5000)}]}));
         let words = words.expect("no fault");
         assert_eq!(
             words.on("E1").and_then(|word| word.answer.clone()),
             Some("ä".repeat(MAX_ANSWER))
         );
-        assert_eq!(words.aside, Some("ö".repeat(MAX_ASIDE)));
     }
 
     #[test]

@@ -19,9 +19,10 @@ const MIN_WORDS: usize = 8;
 const MAX_PARTS: usize = 12;
 
 /// Those whose answers the context file shows with their roles.
-const ROLES: [AuthorRole; 4] = [
+const ROLES: [AuthorRole; 5] = [
     AuthorRole::Member,
     AuthorRole::Author,
+    AuthorRole::Contributor,
     AuthorRole::Outsider,
     AuthorRole::Machine,
 ];

@@ -11,7 +11,7 @@ use conclave_shared::{
 
 use self::{
     accepted::accepted,
-    decide::{Outcome, Seen, change, decide, is_unseen, lacks_right},
+    decide::{Outcome, Seen, change, decide, is_unseen, lacks_right, who_lacks_right},
     surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, note_unmerged, refuted, repeats, stand},
 };
 use super::{
@@ -114,7 +114,8 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                 } else if finding.state == ThreadState::ResolvedByOther {
                     settled.notes.push(texts::no_right(&place));
                 } else if lacks_right(finding) {
-                    settled.notes.push(texts::not_the_authors_note(&place, &finding.record));
+                    let note = texts::not_the_authors_note(&place, &finding.record, who_lacks_right(finding));
+                    settled.notes.push(note);
                 }
             }
             outcome => {
@@ -234,7 +235,7 @@ fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement
         _ => return None,
     };
     let by_author = match outcome {
-        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.role == AuthorRole::Author),
+        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.role != AuthorRole::Member),
         _ => {
             finding.state == ThreadState::ResolvedByAuthor
                 || decision.is_some_and(|decision| decision.role == AuthorRole::Author)

@@ -673,6 +673,67 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
 }
 
 #[test]
+fn an_author_without_a_right_argues_and_settles_nothing() {
+    let by = |text: &str| scene().replied(AuthorRole::Contributor, text);
+    for text in ["won't fix", "Acknowledged."] {
+        let settled = by(text).reconcile();
+        assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+        let ThreadChange::Answer { text, resolve: false } = change_of(&settled) else {
+            panic!("an answer: {:?}", settled.threads)
+        };
+        assert!(
+            text.contains("an author who may not push to the project cannot settle a warning"),
+            "{text}"
+        );
+        let notes = settled.notes.join("; ");
+        assert!(notes.contains("a warning takes a member of the project"), "{notes}");
+    }
+    let argues = |word| by("It is checked in src/guard.py.").word(word);
+    let answered = ThreadChange::Answer {
+        text: "Because of line 3.".into(),
+        resolve: false,
+    };
+    assert_eq!(change_of(&argues(EarlierStatus::NotFixed).reconcile()), answered);
+    // On their argument the judge needs code, however little the finding weighs.
+    for status in [
+        None,
+        Some(RefutationStatus::Invalid),
+        Some(RefutationStatus::UnchangedCode),
+    ] {
+        let mut scene = argues(EarlierStatus::Withdrawn);
+        scene.words.words[0].refutation = status.map(|status| Refutation {
+            file: "src/guard.py".into(),
+            line: 3,
+            end_line: None,
+            quote: "if not NAME.fullmatch(name):".into(),
+            status,
+            needed: true,
+            fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
+            surroundings: None,
+        });
+        let settled = scene.reconcile();
+        let is_withdrawn = status == Some(RefutationStatus::UnchangedCode);
+        assert_eq!(surviving(&settled).is_empty(), is_withdrawn, "{status:?}");
+        let by: Vec<_> = settled.settled.iter().map(|settled| settled.by).collect();
+        let author = Some(conclave_shared::telemetry::SettledBy::Author);
+        assert_eq!(
+            by,
+            if is_withdrawn { vec![author] } else { vec![] },
+            "what it settles teaches nothing"
+        );
+    }
+    // What they say behind a member's word neither adds to it nor takes from it.
+    let after = |word: &str, text: &str| {
+        scene()
+            .replied(AuthorRole::Member, word)
+            .replied(AuthorRole::Contributor, text)
+    };
+    let withdrawn = after("I disagree, it is a constant.", "Right.").word(EarlierStatus::Withdrawn);
+    assert_eq!(surviving(&withdrawn.reconcile()), []);
+    assert_eq!(surviving(&after("won't fix", "No, please fix it.").reconcile()), []);
+}
+
+#[test]
 fn nothing_serious_hides_behind_another_kind_of_problem() {
     // The judge says that a new critical finding is the settled warning.
     let mut hidden = scene()

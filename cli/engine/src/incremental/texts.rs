@@ -2,8 +2,9 @@
 
 use conclave_shared::severity::Severity;
 
+use super::questions::{MAX_OF_CHANGE, MAX_OF_REVIEW};
 use crate::{
-    review::{FIXED_IN, FindingRecord},
+    review::{AuthorRole, FIXED_IN, FindingRecord},
     untrusted::code_span,
 };
 
@@ -134,6 +135,25 @@ pub(super) fn settled(number: usize) -> String {
     }
 }
 
+/// The note of the review on questions for which there is no room.
+pub(super) fn questions_left(number: usize) -> String {
+    let wait = if number == 1 {
+        "question in the comments waits"
+    } else {
+        "questions in the comments wait"
+    };
+    format!(
+        "{number} {wait} for an answer: a review answers at most {MAX_OF_REVIEW}, and all reviews of a change together at most \
+         {MAX_OF_CHANGE}"
+    )
+}
+
+/// The note of the review on questions of which its judge said nothing, also when asked for it.
+pub(super) fn questions_unanswered(number: usize) -> String {
+    let questions = if number == 1 { "question" } else { "questions" };
+    format!("the judge has not answered {number} {questions} in the comments")
+}
+
 /// What it says of a finding whose thread somebody deleted.
 pub(super) fn deleted(place: &str) -> String {
     format!("the thread on {place} was deleted; its finding stands until it is fixed, and is not posted again")
@@ -162,12 +182,16 @@ fn weight(record: &FindingRecord) -> &'static str {
 }
 
 /// What is answered to the author who tries to settle what is not theirs to settle.
-pub(super) fn not_the_authors(record: &FindingRecord) -> String {
+pub(super) fn not_the_authors(record: &FindingRecord, role: AuthorRole) -> String {
     let why = weight(record);
+    let (who, other) = if role == AuthorRole::Contributor {
+        ("an author who may not push to the project", "A")
+    } else {
+        ("the author of a change, and people who committed to it,", "Another")
+    };
     format!(
-        "This stands: the author of a change, and people who committed to it, cannot settle {why}. Another member of the \
-         project who may push to it can, by an answer such as `won't fix` or `acknowledged`, or by resolving \
-         this thread."
+        "This stands: {who} cannot settle {why}. {other} member of the project who may push to it can, by an answer such \
+         as `won't fix` or `acknowledged`, or by resolving this thread."
     )
 }
 
@@ -176,10 +200,15 @@ pub(super) const HOW_TO_DECIDE: &str = "Your answer was read as an argument, and
     with `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
 /// Note of the review on an author who tries to settle what is not theirs.
-pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {
+pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord, role: AuthorRole) -> String {
     let why = weight(record);
+    let other = if role == AuthorRole::Contributor {
+        "a"
+    } else {
+        "another"
+    };
     format!(
-        "the author of the change has tried to settle the finding on {place}. It stands: {why} takes another member of the \
+        "the author of the change has tried to settle the finding on {place}. It stands: {why} takes {other} member of the \
          project with at least the role Developer"
     )
 }

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    incremental::{Done, ReconcileInput, heard_words, joined, reconcile, remember, unlisted_hold},
+    incremental::{
+        Done, ReconcileInput, answers, heard_words, joined, notes_on_questions, reconcile, remember, unlisted_hold,
+    },
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     ports::SourceTree,
@@ -90,8 +92,13 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let unjudged = unjudged(&reported, !is_judged, &panel.reports, is_cut).filter(|_| stopped.is_none());
     let of_run = holds(&reported, &job.prompt_paths).into_iter().chain(unjudged);
     let of_change = holds_of_change(&coverage, &prior, &subject);
+    let said = &judgement.verdicts.answers;
+    let is_heard = is_judged && has_read(&heard.coordinator);
     let notes = reconciled.notes.into_iter().chain(recalled.notes(&findings));
     coverage.notes.extend(notes);
+    let on_questions = notes_on_questions(&subject.questions, is_heard.then_some(said.as_slice()));
+    coverage.notes.extend(on_questions);
+    let answers = answers(&subject, said);
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, plan.rules.unread, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
@@ -114,7 +121,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         unlisted: prior.unlisted,
         identities: prior.identities,
         objects: prior.objects,
-        heard: prior.heard.max(heard_now(&subject, is_judged, &heard.coordinator)),
+        heard: prior.heard.max(if is_heard { subject.questions.newest } else { 0 }),
+        asked: prior.asked.saturating_add(asked_now(&subject, &heard.coordinator)),
         heard_words: heard_words(
             &subject.existing_findings,
             !degraded && has_read(&heard.coordinator),
@@ -153,7 +161,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         threads: reconciled.threads,
         settled: reconciled.settled,
         accepted: reconciled.accepted,
-        aside: judgement.verdicts.aside.filter(|_| prior.aside_open),
+        answers,
         carry_over,
         seconds: heard.seconds,
         cost_usd: cost.usd,
@@ -176,12 +184,15 @@ fn missing(coverage: &Coverage) -> Vec<String> {
     gaps.chain(UnprovenFinding::describe_all(&coverage.unproven)).collect()
 }
 
-/// The newest comment that the judge of this review has read; 0 for none.
-fn heard_now(subject: &ReviewSubject, is_judged: bool, coordinator: &ReviewerReport) -> u64 {
-    let newest = subject.comments.iter().map(|comment| comment.order).max();
-    newest
-        .filter(|_| is_judged && has_read(coordinator))
-        .unwrap_or_default()
+/// The number of questions that the judge of this review was given, also if it did not come to an end: that has cost something.
+fn asked_now(subject: &ReviewSubject, coordinator: &ReviewerReport) -> u64 {
+    let given = subject.questions.given.len();
+    let was_asked = coordinator.outcome != ReviewerOutcome::Skipped;
+    if was_asked {
+        u64::try_from(given).unwrap_or(u64::MAX)
+    } else {
+        0
+    }
 }
 
 /// Returns whether the coordinator was asked, and has read to the end what was given to it.

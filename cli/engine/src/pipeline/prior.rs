@@ -39,10 +39,10 @@ pub struct Prior {
     pub refuted_before: Vec<RefutedFinding>,
     /// All serious findings without proof that earlier reviews remember, also of patches that are others now: those may come back.
     pub unproven_before: Vec<RememberedUnproven>,
-    /// True if a person has asked something that no judge has read, and a light-hearted question may still be answered.
-    pub aside_open: bool,
     /// The newest comment that a judge has read.
     pub heard: u64,
+    /// The number of questions that judges were given.
+    pub asked: u64,
 }
 
 impl Prior {

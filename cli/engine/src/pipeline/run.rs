@@ -75,7 +75,8 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
         let recalled = suppress(&mut panel.findings, earlier, &job.memory.now());
         (panel, recalled)
     };
-    let asks_models = needs_models(&job.files, earlier, job.prior.aside_open);
+    let has_questions = !job.subject.questions.given.is_empty();
+    let asks_models = needs_models(&job.files, earlier, has_questions);
     // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge, or a question
     // to answer.
     let members = if asks_models && !job.files.is_empty() {
@@ -86,7 +87,7 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     let panel = run_panel(&context, members, &input).await;
     let is_heard = panel.reports.iter().any(|report| report.outcome == ReviewerOutcome::Ok);
     let (panel, recalled) = complete(panel);
-    let asks_more = job.files.is_empty() || needs_judge(earlier) || job.prior.aside_open;
+    let asks_more = job.files.is_empty() || needs_judge(earlier) || has_questions;
     let needs_none = nothing_to_judge(&panel, is_heard || ports.stop.cause().is_some()).filter(|_| !asks_more);
     let (coordinator, judged_by) = if !asks_models {
         without_judge(JudgedBy::Nobody, "no file was left for a model to read")

@@ -19,6 +19,7 @@ const NONE: &str = "(none)";
 const MAX_BODY: usize = 30_000;
 const MAX_COMMENT: usize = 6_000;
 const MAX_COMMENTS: usize = 40_000;
+const MAX_QUESTION: usize = 600;
 const MAX_FINDING: usize = 1_500;
 const MAX_REVIEW: usize = 30_000;
 const MAX_INSTRUCTIONS: usize = 40_000;
@@ -210,6 +211,16 @@ fn comments(subject: &ReviewSubject, cuts: &mut Cuts) -> Option<String> {
     }
     kept.reverse();
     (!kept.is_empty()).then(|| kept.join("\n\n"))
+}
+
+/// The questions that wait for an answer, a line each. The whole comments are among the others.
+pub(super) fn questions(subject: &ReviewSubject) -> Option<String> {
+    let lines = subject.questions.given.iter().map(|question| {
+        let text: String = question.body.sanitized_line().chars().take(MAX_QUESTION).collect();
+        format!("- {} | {} | {text}", question.id, question.author.sanitized_line())
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Our earlier findings, the state of their threads, and what people answered.

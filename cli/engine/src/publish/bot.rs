@@ -1,6 +1,6 @@
 //! Our account, and what is ours on a merge request.
 
-use super::{Conversation, Marker, Note, Signer, SummaryState, Thread, marker};
+use super::{Answered, Conversation, Marker, Note, Signer, SummaryState, Thread, marker};
 use crate::review::FindingRecord;
 
 /// Our account and its signature: by both together our notes are known.
@@ -60,6 +60,20 @@ impl BotIdentity {
     /// Returns whether we have answered a light-hearted question on this merge request.
     pub fn has_aside(&self, conversation: &Conversation) -> bool {
         self.noted(conversation, &self.signer.aside()).is_some()
+    }
+
+    /// Our answers to comments, oldest first. Each comes with the number of the comment, and with its own thread.
+    pub fn answers<'c>(&self, conversation: &'c Conversation) -> Vec<(u64, &'c Thread, &'c Note)> {
+        let threads = conversation.threads.iter();
+        let notes = threads.flat_map(|thread| thread.notes.iter().map(move |note| (thread, note)));
+        let own = notes.filter(|(_, note)| self.wrote(note));
+        let answers = own.filter_map(|(thread, note)| {
+            let Answered { note: comment } = self.signer.read(&note.text)?;
+            Some((comment, thread, note))
+        });
+        let mut answers: Vec<_> = answers.collect();
+        answers.sort_by_key(|(_, _, note)| note.order);
+        answers
     }
 
     fn noted<'c>(&self, conversation: &'c Conversation, marker: &str) -> Option<&'c Note> {

@@ -29,7 +29,7 @@ impl BreakGlassPolicy {
         match role {
             AuthorRole::Member => true,
             AuthorRole::Author => word == BreakGlassWord::Off || self == Self::Developers,
-            AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
+            AuthorRole::Us | AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => false,
         }
     }
 }

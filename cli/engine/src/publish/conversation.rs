@@ -80,6 +80,8 @@ pub struct Thread {
     pub is_state_unknown: bool,
     /// The account that resolved it, as far as the forge says.
     pub resolved_by: Option<Account>,
+    /// True if the forge takes no answers in it: it is a note of its own, and stays one.
+    pub is_single: bool,
 }
 
 impl Thread {

@@ -46,6 +46,9 @@ pub struct CarryOver {
     /// The newest comment that a judge has read; 0 for none. A question up to it is not a reason to ask one again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heard: u64,
+    /// The number of questions that judges were given so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asked: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -115,7 +115,9 @@ pub enum AuthorRole {
     /// The same, of the person who opened the merge request or committed to it: such a word decides as far as the settings of
     /// the target branch say.
     Author,
-    /// A person's without it: it is read, and decides nothing.
+    /// The word of the person who opened the merge request, without that role: it is weighed, and decides nothing.
+    Contributor,
+    /// Another person's without it: it is read, and decides nothing.
     #[default]
     Outsider,
     /// Another program's.
@@ -129,6 +131,7 @@ impl AuthorRole {
             Self::Us => "us",
             Self::Member => "member",
             Self::Author => "member, author of the change",
+            Self::Contributor => "author of the change, not a member",
             Self::Outsider => "not a member",
             Self::Machine => "a program",
         }
@@ -136,12 +139,12 @@ impl AuthorRole {
 
     /// Whether a person speaks.
     pub const fn is_person(self) -> bool {
-        matches!(self, Self::Member | Self::Author | Self::Outsider)
+        matches!(self, Self::Member | Self::Author | Self::Contributor | Self::Outsider)
     }
 
     /// Whether a person speaks whose argument is weighed.
-    pub const fn is_member(self) -> bool {
-        matches!(self, Self::Member | Self::Author)
+    pub const fn argues(self) -> bool {
+        matches!(self, Self::Member | Self::Author | Self::Contributor)
     }
 }
 

@@ -41,7 +41,7 @@ impl Review {
             threads: Vec::new(),
             settled: Vec::new(),
             accepted: Vec::new(),
-            aside: None,
+            answers: Vec::new(),
             carry_over: CarryOver::default(),
             seconds: 0.0,
             cost_usd: 0.0,

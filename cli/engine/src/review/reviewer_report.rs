@@ -105,7 +105,7 @@ pub enum RepairKind {
     Loop,
     /// The coordinator ended without a submission.
     Unsubmitted,
-    /// The coordinator decided on some of the findings only.
+    /// The coordinator decided on some of the findings only, or left questions out.
     Decisions,
     /// The coordinator's refutations were missing, or did not hold.
     Refutations,

@@ -1,6 +1,6 @@
 //! The change that is reviewed, in the words of its author.
 
-use super::ExistingFinding;
+use super::{CommentPlace, ExistingFinding, OpenQuestions};
 use crate::untrusted::Untrusted;
 
 /// What is reviewed, in the words of its author.
@@ -33,6 +33,10 @@ pub struct ReviewSubject {
     pub commit_subjects: Vec<Untrusted>,
     /// What people wrote, oldest first; neither the forge's own messages nor ours.
     pub comments: Vec<Comment>,
+    /// The questions in these comments that wait for an answer. Set when the review is prepared.
+    pub questions: OpenQuestions,
+    /// True if a light-hearted question has been answered as such.
+    pub aside_given: bool,
     /// Our own earlier findings: those that the forge shows as threads, and those that only our summary shows.
     pub existing_findings: Vec<ExistingFinding>,
     /// Our own last review, as it stands on the forge.
@@ -61,4 +65,7 @@ pub struct Comment {
     pub order: u64,
     /// True if a program wrote it: the account is a bot, or belongs to a token.
     pub by_program: bool,
+    /// The place of an answer to it; none if it needs none: a program wrote it, we have answered it, another person has in its
+    /// thread, or the thread is resolved.
+    pub waits: Option<CommentPlace>,
 }

@@ -46,7 +46,7 @@ pub(crate) fn review() -> Review {
         threads: Vec::new(),
         settled: Vec::new(),
         accepted: Vec::new(),
-        aside: None,
+        answers: Vec::new(),
         carry_over: CarryOver::default(),
         seconds: 65.0,
         cost_usd: 0.42,

@@ -23,10 +23,10 @@ use super::{
     submitted_form::{in_own_form, in_text},
 };
 use crate::{
-    incremental::{EarlierVerdicts, take_earlier_verdicts},
+    incremental::{EarlierVerdicts, take_answers, take_earlier_verdicts, without_answer},
     judge::{Grounds, Submission, apply, some_of},
     ports::{CoordinatorTools, ToolError},
-    review::{ExistingFinding, JudgedFinding, RepairKind, ReviewerReport, Weight},
+    review::{ExistingFinding, JudgedFinding, Question, RepairKind, ReviewerReport, Weight},
 };
 
 /// How often the findings are given out. Each time they fill the coordinator's context once more, so one that does
@@ -86,19 +86,22 @@ pub struct CoordinatorMailbox {
     closed: watch::Sender<bool>,
     /// What the coordinator may speak of besides new findings.
     earlier: Vec<ExistingFinding>,
+    /// The questions that it is to answer.
+    questions: Vec<Question>,
 }
 
 impl Default for CoordinatorMailbox {
     fn default() -> Self {
-        Self::new(Vec::new())
+        Self::new(Vec::new(), Vec::new())
     }
 }
 
 impl CoordinatorMailbox {
-    /// A mailbox in a review that knows these earlier findings.
-    pub fn new(earlier: Vec<ExistingFinding>) -> Self {
+    /// A mailbox in a review that knows these earlier findings and questions.
+    pub fn new(earlier: Vec<ExistingFinding>, questions: Vec<Question>) -> Self {
         Self {
             earlier,
+            questions,
             ready: watch::Sender::new(None),
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
@@ -249,10 +252,12 @@ impl CoordinatorMailbox {
         let new = findings.iter().map(|finding| finding.id.as_str());
         let ids: Vec<&str> = new
             .chain(self.earlier.iter().map(|finding| finding.id.as_str()))
+            .chain(self.questions.iter().map(|question| question.id.as_str()))
             .collect();
         let mut arguments = completed(in_own_form(arguments, &ids), before.as_ref());
         let said = arguments.clone();
         let (mut verdicts, mut unusable) = take_earlier_verdicts(&mut arguments, &self.earlier);
+        verdicts.answers = take_answers(&mut arguments, &self.questions);
         let mut submission = Submission::parse(arguments, &findings).map_err(|fault| {
             unusable.push(fault.to_string());
             ToolError(some_of(&unusable))
@@ -265,6 +270,7 @@ impl CoordinatorMailbox {
             refuter.check_earlier_verdicts(&mut verdicts, &self.earlier).await;
         }
         let missing = undecided(&submission, &verdicts, &findings).join(", ");
+        let unanswered = without_answer(&self.questions, &verdicts.answers).join(", ");
         let worst = worst_said(grounds.said_before.clone(), &submission, &findings);
         let judged = apply(findings, &submission, &grounds);
         let mut objections = objections(&judged);
@@ -285,7 +291,8 @@ impl CoordinatorMailbox {
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
         let mut faults = Vec::new();
-        if !(missing.is_empty() && unusable.is_empty()) && self.gives_back(RepairKind::Decisions) {
+        let is_whole = missing.is_empty() && unanswered.is_empty() && unusable.is_empty();
+        if !is_whole && self.gives_back(RepairKind::Decisions) {
             if let Ok(mut partial) = self.partial.lock() {
                 *partial = Some(said);
             }
@@ -298,6 +305,11 @@ impl CoordinatorMailbox {
             if !missing.is_empty() {
                 faults.push(format!(
                     "There is no decision on {missing}: submit again, with those decisions. What you have decided on the others counts"
+                ));
+            }
+            if !unanswered.is_empty() {
+                faults.push(format!(
+                    "There is no entry in `answers` on {unanswered}: submit again, with those entries. The rest counts"
                 ));
             }
         }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
 
 use super::*;
-use crate::{incremental::test_support::existing, judge::test_support::finding};
+use crate::{incremental::test_support::existing, judge::test_support::finding, review::CommentPlace};
 
 fn report(reason: &str) -> ReviewerReport {
     ReviewerReport {
@@ -145,7 +145,7 @@ async fn the_coordinator_is_told_which_findings_are_on_the_lines_of_an_earlier_o
     known.anchor = crate::review::AnchorState::Unchanged;
     let mut gone = existing("E2", "e");
     gone.anchor = crate::review::AnchorState::Changed;
-    let mailbox = CoordinatorMailbox::new(vec![known, gone]);
+    let mailbox = CoordinatorMailbox::new(vec![known, gone], Vec::new());
     let found = |id: &str, severity, category: &str, line| finding(id, severity, category, "src/a.py", line);
     let findings = vec![
         found("F1", Severity::Warning, "missing-value", 3),
@@ -193,7 +193,7 @@ async fn a_submission_is_told_at_once_and_answered_when_the_runtime_has_ended() 
 
 #[tokio::test]
 async fn what_it_says_of_earlier_findings_is_held_against_them() {
-    let mailbox = CoordinatorMailbox::new(vec![existing("E1", "a")]);
+    let mailbox = CoordinatorMailbox::new(vec![existing("E1", "a")], Vec::new());
     mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
     let submit = |earlier: &str| {
         json!({"summary": "s", "earlier": [{"id": earlier, "status": "fixed", "reason": "gone"}],
@@ -272,4 +272,67 @@ async fn findings_without_a_decision_are_asked_for_once_and_what_was_decided_cou
         .collect();
     assert_eq!((judgement.summary.as_str(), stand), ("one", vec!["F3"]));
     assert_eq!(mailbox.repairs(), [RepairKind::Decisions]);
+}
+
+fn question(number: u64) -> Question {
+    Question {
+        id: format!("Q{number}"),
+        author: "carol".into(),
+        body: "Why?".into(),
+        place: CommentPlace {
+            note: number,
+            thread: format!("thread {number}"),
+        },
+    }
+}
+
+#[tokio::test]
+async fn questions_without_an_entry_are_asked_for_once_and_what_was_answered_counts() {
+    let mailbox = CoordinatorMailbox::new(Vec::new(), (1..=4).map(question).collect());
+    mailbox.hand_over(&[], Vec::new());
+    let submit = |answers: Value| json!({"summary": "one", "decisions": [], "answers": answers});
+    // An empty answer says that the question is for others.
+    let first = submit(json!([{"id": "q1", "answer": "Yes."}, {"id": "Q2", "answer": ""}]));
+    let refused = mailbox
+        .submit_review(first)
+        .await
+        .expect_err("two are missing")
+        .to_string();
+    assert!(
+        refused.starts_with("There is no entry in `answers` on Q3, Q4: "),
+        "{refused}"
+    );
+    assert!(mailbox.has_submission(), "it counts if nothing better comes");
+    mailbox.close();
+    // The missing one alone; the fourth is not asked for again.
+    let second = json!({"answers": [{"id": "Q3", "answer": "No.", "light": "true"}]});
+    mailbox.submit_review(second).await.expect("valid");
+    let judgement = mailbox.take_judgement().expect("there");
+    let answers: Vec<(&str, Option<&str>, bool)> = judgement
+        .verdicts
+        .answers
+        .iter()
+        .map(|word| (word.id.as_str(), word.answer.as_deref(), word.light))
+        .collect();
+    let expected = [
+        ("Q3", Some("No."), true),
+        ("Q1", Some("Yes."), false),
+        ("Q2", None, false),
+    ];
+    assert_eq!((answers, judgement.summary.as_str()), (expected.to_vec(), "one"));
+    assert_eq!(mailbox.repairs(), [RepairKind::Decisions]);
+}
+
+#[tokio::test]
+async fn an_answer_in_the_form_of_before_needs_no_other_turn() {
+    let mailbox = CoordinatorMailbox::new(Vec::new(), vec![question(1)]);
+    mailbox.hand_over(&[], Vec::new());
+    mailbox.close();
+    let submission = json!({"summary": "s", "decisions": [], "aside": "Tabs on weekdays."});
+    mailbox.submit_review(submission).await.expect("valid");
+    let answers = mailbox.take_judgement().expect("there").verdicts.answers;
+    assert!(
+        answers[0].light && answers[0].answer.as_deref() == Some("Tabs on weekdays."),
+        "{answers:?}"
+    );
 }

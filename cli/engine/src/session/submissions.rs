@@ -11,8 +11,8 @@ use crate::{
     review::{JudgedFinding, Weight},
 };
 
-/// The arguments, with what a submission before them said of findings that they leave out: a coordinator that was asked for
-/// the missing decisions may give those alone.
+/// The arguments, with what a submission before them said of findings and questions that they leave out: a coordinator that was asked
+/// for the missing decisions may give those alone.
 pub(super) fn completed(mut arguments: Value, before: Option<&Value>) -> Value {
     let (Some(before), Some(fields)) = (before, arguments.as_object_mut()) else {
         return arguments;
@@ -22,11 +22,13 @@ pub(super) fn completed(mut arguments: Value, before: Option<&Value>) -> Value {
             fields.insert(name.to_owned(), said.clone());
         }
     }
-    let said = before.get("decisions").and_then(Value::as_array);
-    let decisions = fields.entry("decisions").or_insert_with(|| json!([]));
-    if let (Some(said), Some(decisions)) = (said, decisions.as_array_mut()) {
-        let new: Vec<Value> = decisions.iter().map(|decision| decision["id"].clone()).collect();
-        decisions.extend(said.iter().filter(|decision| !new.contains(&decision["id"])).cloned());
+    for name in ["decisions", "answers"] {
+        let said = before.get(name).and_then(Value::as_array);
+        let entries = fields.entry(name).or_insert_with(|| json!([]));
+        if let (Some(said), Some(entries)) = (said, entries.as_array_mut()) {
+            let new: Vec<Value> = entries.iter().map(|entry| entry["id"].clone()).collect();
+            entries.extend(said.iter().filter(|entry| !new.contains(&entry["id"])).cloned());
+        }
     }
     arguments
 }

@@ -20,7 +20,7 @@ pub(super) fn in_own_form(arguments: Value, ids: &[&str]) -> Value {
     if let Some(summary) = fields.get_mut("summary") {
         join(summary);
     }
-    for list in ["decisions", "earlier"] {
+    for list in ["decisions", "earlier", "answers"] {
         let Some(entries) = fields.get_mut(list) else { continue };
         parse_text(entries);
         // An empty list is an answer.
@@ -68,7 +68,7 @@ fn unwrapped(mut arguments: Value) -> Value {
         parse_text(&mut arguments);
         let Some(fields) = arguments.as_object_mut() else { break };
         let is_wrap = fields.len() == 1
-            && !["summary", "decisions", "earlier"]
+            && !["summary", "decisions", "earlier", "answers"]
                 .iter()
                 .any(|own| fields.contains_key(*own));
         let Some(inside) = fields.values_mut().next().filter(|_| is_wrap) else {
@@ -121,10 +121,11 @@ fn tidy(entry: &mut Map<String, Value>, ids: &[&str]) {
             *word = word.trim().to_lowercase().replace([' ', '-'], "_");
         }
     }
-    if let Some(risk) = entry.get_mut("production_risk") {
-        match risk.as_str().map(|word| word.trim().to_lowercase()).as_deref() {
-            Some("true" | "yes") => *risk = Value::Bool(true),
-            Some("false" | "no") => *risk = Value::Bool(false),
+    for name in ["production_risk", "light"] {
+        let Some(flag) = entry.get_mut(name) else { continue };
+        match flag.as_str().map(|word| word.trim().to_lowercase()).as_deref() {
+            Some("true" | "yes") => *flag = Value::Bool(true),
+            Some("false" | "no") => *flag = Value::Bool(false),
             _ => {}
         }
     }

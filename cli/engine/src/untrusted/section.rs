@@ -22,6 +22,7 @@ pub const SECTIONS: &[&str] = &[
     "established_facts",
     "hot_spots",
     "patch_texts",
+    "open_questions",
 ];
 
 /// What every section's tag carries: the same in all runs of one head commit, unknown to its author, never shown.

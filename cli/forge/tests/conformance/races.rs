@@ -39,6 +39,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         identities: BTreeMap::default(),
         objects: BTreeMap::default(),
         heard: 0,
+        asked: 0,
         heard_words: Vec::new(),
     });
     review

@@ -50,7 +50,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         cost_incomplete: false,
         cache_hit_rate: None,
         accepted: Vec::new(),
-        aside: None,
+        answers: Vec::new(),
         carry_over: conclave_engine::review::CarryOver::default(),
     }
 }

@@ -34,6 +34,8 @@ pub(crate) enum Act {
     DeleteNote,
     OpenThread,
     ChangeThread,
+    /// The answer to a comment on the whole, where it is made to fail.
+    Answer,
     Approve,
     WithdrawApproval,
     RequestChanges,
@@ -136,6 +138,8 @@ pub(crate) trait ForgeStage: Sized {
     fn open_by_bot(&mut self);
     /// The author opens another one, from a fork.
     fn open_from_fork(&mut self);
+    /// The author may comment from now on, and nothing else.
+    fn take_right_from_author(&self);
     /// Writes a note; returns its number.
     fn say(&self, who: Who, text: &str) -> u64;
     /// Begins a thread on nothing; returns its id.

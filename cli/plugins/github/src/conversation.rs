@@ -203,6 +203,7 @@ impl GitHub {
             is_state_unknown: false,
             // None where a program resolved it: the schema has no place for one.
             resolved_by: row.resolved_by.and_then(Actor::account),
+            is_single: false,
         }))
     }
 
@@ -236,6 +237,7 @@ pub(crate) fn alone(note: Note) -> Thread {
     Thread {
         id: format!("note-{}", note.id),
         notes: vec![note],
+        is_single: true,
         ..Thread::default()
     }
 }

@@ -96,6 +96,8 @@ impl Discussion {
             resolved,
             is_state_unknown: false,
             resolved_by: resolved_by.map(Into::into),
+            // An answer makes a thread of a note.
+            is_single: false,
         }
     }
 }

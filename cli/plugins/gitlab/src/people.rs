@@ -72,7 +72,10 @@ pub(crate) async fn role(
         Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => user.clone(),
         Err(error) => return Err(error),
     };
-    if account.is_bot == Some(true) || !is_developer(gitlab, user.id).await? {
+    if account.is_bot == Some(true) {
+        return Ok(AuthorRole::Machine);
+    }
+    if !is_developer(gitlab, user.id).await? {
         return Ok(AuthorRole::Outsider);
     }
     let pushed = |note: &&Note| {

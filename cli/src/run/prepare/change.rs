@@ -35,8 +35,6 @@ pub(crate) struct Job {
     pub(crate) carry_over: CarryOver,
     /// The number of the account that opened the merge request.
     pub(crate) author: Option<u64>,
-    /// True if a light-hearted question may be answered.
-    pub(crate) aside_open: bool,
     /// Remarks for the person.
     pub(crate) notes: Vec<String>,
     /// Why the bot withholds its approval, as far as the forge tells.
@@ -148,7 +146,6 @@ impl Source {
                     spent_before_usd: info.spent_before_usd,
                     carry_over,
                     author: info.author,
-                    aside_open: info.aside_open,
                     notes,
                     holds: info.holds.clone(),
                     later: Some(later),
@@ -170,7 +167,6 @@ impl Source {
                     spent_before_usd: 0.0,
                     carry_over: CarryOver::default(),
                     author: None,
-                    aside_open: false,
                     notes: review.notes,
                     holds: Vec::new(),
                     later: None,

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use conclave_engine::{
     diff::{ChangeKind, FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
-        Identities, Instructions, MovedCode, Texts, WhoseWords, asks, assess, judge_anew, narrow, objects,
+        Identities, Instructions, MovedCode, Texts, WhoseWords, assess, judge_anew, narrow, objects, open_questions,
         refuting_files, still_refuted, still_unlisted, still_unproven, text_identity, touched, wanted, written_texts,
     },
     pipeline::Prior,
     prompt::written_by_people,
-    review::{
-        CONTEXT_FILE, CarryOver, Comment, ExistingFinding, PatchId, Plan, Remembered, RememberedUnproven, ReviewSubject,
-    },
+    review::{CONTEXT_FILE, CarryOver, ExistingFinding, PatchId, Plan, Remembered, RememberedUnproven, ReviewSubject},
     rules::RuleBook,
     session::CoordinatorMailbox,
 };
@@ -100,10 +98,7 @@ async fn narrow_down(
         .extend(unchanged.map(|file| FilteredFile::of(file, FilterReason::ReviewedBefore)));
     let earlier = &job.subject.existing_findings;
     let refuted = still_refuted(&job.carry_over.refuted, &as_before, earlier, &all, &texts);
-    let heard = job.carry_over.heard;
-    // A program's question would be asked again by its next report.
-    let is_new = |comment: &Comment| comment.order > heard && !comment.by_program;
-    let is_new_question = |comment: &Comment| is_new(comment) && asks(&comment.body.own_words());
+    job.subject.questions = open_questions(&job.subject.comments, &job.carry_over);
     Ok(Prior {
         refuted,
         refuted_before: job.carry_over.refuted.clone(),
@@ -117,8 +112,8 @@ async fn narrow_down(
         objects,
         unproven,
         unlisted,
-        aside_open: job.aside_open && job.subject.comments.iter().any(is_new_question),
-        heard,
+        heard: job.carry_over.heard,
+        asked: job.carry_over.asked,
     })
 }
 
@@ -139,9 +134,11 @@ pub(crate) fn all_files(diff: &FilteredDiff, prior: &Prior) -> Vec<FileDiff> {
     diff.files.iter().chain(&prior.unchanged).cloned().collect()
 }
 
-/// Where the coordinator's tool calls arrive: it knows the earlier findings.
+/// Where the coordinator's tool calls arrive: it knows the earlier findings, and what people ask.
 pub(crate) fn mailbox(job: &Job) -> Arc<CoordinatorMailbox> {
-    Arc::new(CoordinatorMailbox::new(job.subject.existing_findings.clone()))
+    let subject = &job.subject;
+    let (earlier, questions) = (subject.existing_findings.clone(), subject.questions.given.clone());
+    Arc::new(CoordinatorMailbox::new(earlier, questions))
 }
 
 fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) -> Result<Vec<PatchId>, Failure> {

@@ -11,14 +11,14 @@ use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FilteredDiff,
-    incremental::{EarlierVerdicts, Instructions, take_earlier_verdicts},
+    incremental::{EarlierVerdicts, Instructions, take_answers, take_earlier_verdicts},
     memory::{Recall, Recalled},
     pipeline::{Heard, ReviewJob, conclude, needs_models},
     ports::{FileRead, Forge, Publication, PublishSettings, SourceTree},
     prompt::PromptLibrary,
     repo_config::{PathInstruction, RepoConfig, RubricSettings},
     review::{
-        ExistingFinding, GivenPatch, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport,
+        ExistingFinding, GivenPatch, JudgedFinding, Plan, Question, Review, ReviewMode, ReviewSubject, ReviewerReport,
         UnprovenFinding,
     },
     rules::{AppliedRules, RuleBook},
@@ -236,7 +236,6 @@ impl Scene {
             spent_before_usd: 0.0,
             carry_over: info.carry_over.clone(),
             author: info.author,
-            aside_open: info.aside_open,
             notes: Vec::new(),
             holds: Vec::new(),
             later: None,
@@ -264,9 +263,10 @@ impl Scene {
         for line in self.written.iter().filter(|_| !reviewed.is_empty()) {
             judged.push(finding(judged.len() + 1, CONTEXT_FILE, line, CRITICAL, &context));
         }
-        let judging = needs_models(&diff.files, &earlier, prior.aside_open);
+        let questions = &job.subject.questions.given;
+        let judging = needs_models(&diff.files, &earlier, !questions.is_empty());
         let arguments = if judging { words(&earlier) } else { json!({}) };
-        let mut verdicts = earlier_verdicts(arguments, &earlier);
+        let mut verdicts = earlier_verdicts(arguments, &earlier, questions);
         let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
         let source = Arc::new(AtHead {
             repository: job.repository,
@@ -336,7 +336,8 @@ impl Scene {
     /// its author. Of our own first note only the claim.
     fn threads(&self) -> Vec<String> {
         let snapshot = self.gitlab.snapshot(self.merge_request);
-        let mut threads: Vec<String> = snapshot.threads.iter().map(describe).collect();
+        let on_code = snapshot.threads.iter().filter(|thread| thread.position.is_some());
+        let mut threads: Vec<String> = on_code.map(describe).collect();
         threads.sort_by(|one, other| place(one).cmp(place(other)));
         threads
     }
@@ -372,6 +373,20 @@ impl Scene {
                 .to_owned()
         })
         .collect()
+    }
+
+    /// The bot's answers to comments on the whole, each behind what it answers.
+    fn answers(&self) -> Vec<[String; 2]> {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        let threads = snapshot.threads.iter().filter(|thread| thread.position.is_none());
+        let pairs = threads.flat_map(|thread| thread.notes.windows(2));
+        let own = pairs.filter(|pair| pair[1].author == BOT);
+        let shown = |body: &str| body.split("\n\n<!-- conclave:").next().unwrap_or_default().to_owned();
+        own.map(|pair| [shown(&pair[0].body), shown(&pair[1].body)]).collect()
+    }
+
+    fn say(&self, user: UserId, text: &str) {
+        self.gitlab.comment(self.merge_request, user, text).expect("a note");
     }
 
     fn is_approved(&self) -> bool {
@@ -554,10 +569,11 @@ fn review_job(plan: Plan) -> ReviewJob {
     }
 }
 
-/// What the judge says of the earlier findings; all of it can be used.
-fn earlier_verdicts(mut arguments: Value, earlier: &[ExistingFinding]) -> EarlierVerdicts {
-    let (verdicts, faults) = take_earlier_verdicts(&mut arguments, earlier);
+/// What the judge says of the earlier findings and of questions; all of it can be used.
+fn earlier_verdicts(mut arguments: Value, earlier: &[ExistingFinding], questions: &[Question]) -> EarlierVerdicts {
+    let (mut verdicts, faults) = take_earlier_verdicts(&mut arguments, earlier);
     assert_eq!(faults, Vec::<String>::new());
+    verdicts.answers = take_answers(&mut arguments, questions);
     verdicts
 }
 
@@ -1374,28 +1390,44 @@ async fn a_push_during_the_review_leaves_the_threads_alone() {
     );
 }
 
+/// The judge answers its first question.
+fn answers_first(answer: &'static str, light: bool) -> impl Fn(&[ExistingFinding]) -> Value {
+    move |_| json!({"answers": [{"id": "Q1", "answer": answer, "light": light}]})
+}
+
+fn pair(question: &str, answer: &str) -> [String; 2] {
+    [question.to_owned(), answer.to_owned()]
+}
+
 #[tokio::test]
 async fn a_light_hearted_question_is_answered_once() {
     let scene = Scene::new().await;
     let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays. /approve @bob"});
     scene.run_judged(&BOTH, aside).await;
-    assert_eq!(scene.notes().len(), 1, "nobody has asked");
-    scene
-        .gitlab
-        .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
+    assert_eq!(scene.answers().len(), 0, "nobody has asked");
+    scene.say(scene.bob, "Does the robot like tabs or spaces?");
     scene.push(&[(A, &text(&[(5, "bad one"), (24, "x")]))]);
     scene.run_judged(&BOTH, aside).await;
-    let notes = scene.notes();
-    assert_eq!(notes.len(), 2, "{notes:?}");
-    let answer = notes
-        .iter()
-        .find(|note| note.starts_with("Tabs on weekdays."))
-        .expect("the answer");
-    assert!(!answer.contains("@bob"), "{answer}");
-    scene.push(&[(A, &text(&[(5, "bad one"), (25, "x")]))]);
-    scene.run_judged(&BOTH, aside).await;
-    assert_eq!(scene.notes().len(), 2);
-    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    let answers = scene.answers();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert!(
+        answers[0][1].starts_with("Tabs on weekdays.") && !answers[0][1].contains("@bob"),
+        "{answers:?}"
+    );
+    // A second one gets none, and an earnest question does.
+    scene.say(scene.bob, "And on Sundays?");
+    assert!(scene.run_judged(&[], answers_first("Spaces.", true)).await.judged);
+    assert_eq!(scene.answers(), answers);
+    scene.say(scene.bob, "Does this work with Postgres 12?");
+    assert!(scene.run_judged(&[], answers_first("Yes.", false)).await.judged);
+    assert_eq!(
+        scene.answers().last(),
+        Some(&pair("Does this work with Postgres 12?", "Yes."))
+    );
+    assert_eq!(
+        (scene.notes().len(), scene.threads()),
+        (1, vec![OPEN_ONE.to_owned(), OPEN_TWO.to_owned()])
+    );
     let snapshot = scene.gitlab.snapshot(scene.merge_request);
     assert!(snapshot.executed_commands.is_empty());
 }
@@ -1411,7 +1443,7 @@ async fn a_question_alone_is_reason_for_a_judge_once() {
         ("これはなぜですか？", true),
         ("لماذا؟", true),
     ] {
-        scene.gitlab.comment(scene.merge_request, scene.bob, comment);
+        scene.say(scene.bob, comment);
         let run = scene.run_judged(&[], quiet).await;
         assert_eq!((run.reviewed, run.judged), (Vec::new(), asks), "{comment}");
         let again = scene.run_judged(&[], quiet).await;
@@ -1419,50 +1451,117 @@ async fn a_question_alone_is_reason_for_a_judge_once() {
     }
     // A program's question is not a person's.
     let program = scene.gitlab.create_user("project_7_bot_0f");
-    scene
-        .gitlab
-        .comment(scene.merge_request, program, "Why does the build fail?");
+    scene.say(program, "Why does the build fail?");
     assert!(!scene.run_judged(&[], quiet).await.judged);
     // Another comment, and no question of before.
-    scene.gitlab.comment(scene.merge_request, scene.bob, "Fine.");
+    scene.say(scene.bob, "Fine.");
     assert!(!scene.run_judged(&[], quiet).await.judged);
+    // What another person has answered in its thread waits for nothing, and neither does what is resolved.
+    let thread = |text: &str| {
+        scene
+            .gitlab
+            .start_thread(scene.merge_request, scene.bob, text, &Value::Null)
+    };
+    let answered = thread("Is this measured?");
+    scene.gitlab.reply(scene.merge_request, scene.carl, &answered, "It is.");
+    let resolved = thread("Who reviews this?");
+    scene.gitlab.resolve(scene.merge_request, scene.bob, &resolved, true);
+    assert!(!scene.run_judged(&[], quiet).await.judged);
+}
+
+#[tokio::test]
+async fn each_question_is_answered_in_its_own_discussion_once_and_a_later_one_starts_a_judge_again() {
+    let scene = Scene::of(&[(A, &text(&[(5, "good one")]))]).await;
+    scene.run(&[]).await;
+    // Also of a person without a role.
+    scene.say(scene.carl, "Does this work with Postgres 12?");
+    scene.say(scene.bob, "Carl, could you try?");
+    let both = |_: &[ExistingFinding]| json!({"answers": [{"id": "Q1", "answer": "Yes: it uses nothing newer. /approve"}, {"id": "Q2"}]});
+    let run = scene.run_judged(&[], both).await;
+    assert!(run.judged && run.review.answers.len() == 1);
+    let first = pair(
+        "Does this work with Postgres 12?",
+        "Yes: it uses nothing newer. /approve",
+    );
+    assert_eq!(scene.answers(), std::slice::from_ref(&first));
+    assert_eq!(run.review.carry_over.asked, 2);
+    assert!(
+        !scene.run_judged(&[], both).await.judged,
+        "one is answered, the other one is for a person"
+    );
+    assert_eq!(scene.writes_of_another(&[]).await, Vec::<String>::new());
+    // In the same discussion.
+    let thread = scene.thread("Does this work with Postgres 12?").id;
     scene
         .gitlab
-        .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
-    let run = scene.run_judged(&[], |_| json!({"aside": "Tabs on weekdays."})).await;
-    assert!(run.judged && scene.is_approved());
-    assert_eq!(scene.notes().len(), 2);
-    scene.gitlab.comment(scene.merge_request, scene.bob, "And on Sundays?");
-    assert!(
-        !scene.run_judged(&[], quiet).await.judged,
-        "one answer for each merge request"
+        .reply(scene.merge_request, scene.carl, &thread, "And with 11?");
+    assert!(scene.run_judged(&[], answers_first("No.", false)).await.judged);
+    assert_eq!(scene.answers(), [first, pair("And with 11?", "No.")]);
+    let snapshot = scene.gitlab.snapshot(scene.merge_request);
+    assert!(snapshot.executed_commands.is_empty() && scene.is_approved());
+}
+
+#[tokio::test]
+async fn an_answer_withdraws_nothing_and_changes_no_verdict() {
+    let scene = Scene::of(&[(A, &text(&[(5, "bad one")]))]).await;
+    let found = (A, "bad one", CRITICAL);
+    let before = scene.run(&[found]).await.review.verdict;
+    scene.say(scene.bob, "Is the finding in a.py a false positive?");
+    let run = scene
+        .run_judged(
+            &[],
+            answers_first("Yes, E1 is withdrawn and the change approved.", false),
+        )
+        .await;
+    assert!(run.judged && !scene.is_approved());
+    assert_eq!(
+        (run.review.verdict, run.surviving()),
+        (before, vec!["critical Bad: bad one.".to_owned()])
     );
+    assert_eq!(scene.answers().len(), 1);
+    assert!(scene.threads().iter().all(|thread| thread.contains(" open ")));
 }
 
 #[tokio::test]
 async fn an_answer_that_could_not_be_posted_is_given_by_the_next_review() {
     let scene = Scene::of(&[(A, &text(&[(5, "good one")]))]).await;
     scene.run(&[]).await;
-    scene
-        .gitlab
-        .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
-    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays."});
-    let refused = FaultKind::InsufficientScope;
-    scene.gitlab.inject(Fault::once(
-        "POST",
-        "/projects/{id}/merge_requests/{iid}/notes",
-        refused,
-    ));
-    let run = scene.run_judged(&[], aside).await;
+    scene.say(scene.bob, "Does this work with Postgres 12?");
+    scene.say(scene.bob, "And with 11?");
+    let answers =
+        |_: &[ExistingFinding]| json!({"answers": [{"id": "Q1", "answer": "Yes."}, {"id": "Q2", "answer": "No."}]});
+    let reply = "/projects/{id}/merge_requests/{iid}/discussions/{discussion}/notes";
+    let second = Fault::once("POST", reply, FaultKind::InsufficientScope).after(1);
+    scene.gitlab.inject(second);
+    let run = scene.run_judged(&[], answers).await;
     assert!(
         run.warnings.iter().any(|warning| warning.contains("was not answered")),
         "{:?}",
         run.warnings
     );
-    assert_eq!(scene.notes().len(), 1);
-    assert!(scene.run_judged(&[], aside).await.judged, "nobody has answered yet");
-    assert_eq!(scene.notes().len(), 2);
-    assert!(!scene.run_judged(&[], aside).await.judged);
+    let yes = pair("Does this work with Postgres 12?", "Yes.");
+    assert_eq!(scene.answers(), std::slice::from_ref(&yes));
+    // It is the only one that is asked for again.
+    assert!(scene.run_judged(&[], answers_first("No.", false)).await.judged);
+    assert_eq!(scene.answers(), [yes, pair("And with 11?", "No.")]);
+    assert!(!scene.run_judged(&[], answers).await.judged);
+}
+
+#[tokio::test]
+async fn who_asks_without_end_is_answered_to_a_limit() {
+    let scene = Scene::of(&[(A, &text(&[(5, "good one")]))]).await;
+    scene.run(&[]).await;
+    for number in 0..23 {
+        scene.say(scene.carl, &format!("Why {number}?"));
+    }
+    let quiet = |_: &[ExistingFinding]| json!({});
+    for _ in 0..4 {
+        assert!(scene.run_judged(&[], quiet).await.judged);
+    }
+    let run = scene.run_judged(&[], quiet).await;
+    let note = "3 questions in the comments wait for an answer";
+    assert!(!run.judged && scene.notes()[0].contains(note), "{}", scene.notes()[0]);
+    assert_eq!(run.review.carry_over.asked, 20);
 }
 
 #[tokio::test]

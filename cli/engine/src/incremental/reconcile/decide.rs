@@ -10,7 +10,8 @@ use crate::{
         texts,
     },
     review::{
-        Anchor, AnchorState, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange, ThreadState,
+        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange,
+        ThreadState,
     },
 };
 
@@ -181,6 +182,11 @@ pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
     resolved || unanswered(finding).is_some_and(|argument| argument.is_without_right)
 }
 
+/// The role of who has tried that.
+pub(super) fn who_lacks_right(finding: &ExistingFinding) -> AuthorRole {
+    unanswered(finding).map_or(AuthorRole::Author, |argument| argument.role)
+}
+
 /// What is done with the thread.
 pub(super) fn change(
     finding: &ExistingFinding,
@@ -238,7 +244,7 @@ pub(super) fn change(
             resolve: false,
         },
         Outcome::Stands if lacks_right(finding) => {
-            let rule = texts::not_the_authors(&finding.record);
+            let rule = texts::not_the_authors(&finding.record, who_lacks_right(finding));
             let answer = answer.filter(|_| unanswered(finding).is_some());
             ThreadChange::Answer {
                 text: answer.map_or_else(|| rule.clone(), |answer| format!("{answer}\n\n{rule}")),

@@ -8,7 +8,8 @@ use std::{
 
 use conclave_engine::diff::RowKind;
 use conclave_fake_github::{
-    FakeGithub, Fault, FaultKind, NewPull, PullRef, PullState, RequestRecord, ReviewSnapshot, ReviewState, Side, UserId,
+    FakeGithub, Fault, FaultKind, NewPull, PullRef, PullState, RequestRecord, ReviewSnapshot, ReviewState, Role, Side,
+    UserId,
 };
 use conclave_forge::Publisher;
 use conclave_plugin_github::{GitHubSettings, SignedOpinion};
@@ -173,6 +174,11 @@ impl ForgeStage for OnGitHub {
         self.0.open_from_fork();
     }
 
+    fn take_right_from_author(&self) {
+        let stage = &self.0;
+        stage.github.set_role(stage.repository, stage.author, Some(Role::Read));
+    }
+
     fn say(&self, who: Who, text: &str) -> u64 {
         self.0.github.comment(self.0.pull, self.user(who), text)
     }
@@ -285,7 +291,7 @@ impl ForgeStage for OnGitHub {
 
     fn trouble(&self, act: Act, trouble: Trouble, after: u64, times: u64) {
         let (method, below, event) = match act {
-            Act::PostNote => ("POST", "issues/*/comments", ""),
+            Act::PostNote | Act::Answer => ("POST", "issues/*/comments", ""),
             Act::EditNote => ("PATCH", "issues/comments/*", ""),
             Act::DeleteNote => ("DELETE", "issues/comments/*", ""),
             Act::OpenThread => ("POST", "pulls/*/reviews", "\"COMMENT\""),

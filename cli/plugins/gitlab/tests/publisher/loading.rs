@@ -33,6 +33,7 @@ fn subject(stage: &Stage) -> ReviewSubject {
         previous_review: None,
         draft: false,
         from_fork: false,
+        ..ReviewSubject::default()
     }
 }
 
@@ -156,8 +157,11 @@ async fn the_discussion() {
     let mut found = load(&stage).await;
     let orders: Vec<u64> = found.comments.iter().map(|comment| comment.order).collect();
     assert!(orders.is_sorted_by(|a, b| a < b), "{orders:?}");
+    // A question that another person has answered in its thread waits for none of ours.
+    let waits: Vec<bool> = found.comments.iter().map(|comment| comment.waits.is_some()).collect();
+    assert_eq!((&waits[..7], &waits[7..]), (&[true; 7][..], &[false, true][..]));
     for comment in &mut found.comments {
-        comment.order = 0;
+        (comment.order, comment.waits) = (0, None);
     }
     assert_eq!(found.comments, expected.comments);
     assert_eq!(found, expected);
@@ -167,8 +171,7 @@ fn comment(author: &str, body: &str) -> Comment {
     Comment {
         author: author.into(),
         body: body.into(),
-        order: 0,
-        by_program: false,
+        ..Comment::default()
     }
 }
 
@@ -192,6 +195,6 @@ async fn the_previous_review_is_ours() {
         ..subject(&stage)
     };
     let mut found = load(&stage).await;
-    found.comments[0].order = 0;
+    (found.comments[0].order, found.comments[0].waits) = (0, None);
     assert_eq!(found, expected);
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use conclave_fake_gitlab::{
-    FakeGitlab, Fault, FaultKind, MergeRequestState, NewMergeRequest, RequestRecord, Tier, UserId,
+    AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestState, NewMergeRequest, RequestRecord, Tier, UserId,
 };
 use conclave_forge::Publisher;
 use conclave_plugin_gitlab::GitLabSettings;
@@ -112,6 +112,13 @@ impl ForgeStage for OnGitLab {
         self.0.open_from_fork();
     }
 
+    fn take_right_from_author(&self) {
+        let stage = &self.0;
+        stage
+            .gitlab
+            .add_member(stage.project, stage.author, AccessLevel::Reporter);
+    }
+
     fn say(&self, who: Who, text: &str) -> u64 {
         self.0
             .gitlab
@@ -204,6 +211,7 @@ impl ForgeStage for OnGitLab {
             Act::DeleteNote => ("DELETE", "notes/{note}"),
             Act::OpenThread => ("POST", "discussions"),
             Act::ChangeThread => ("PUT", "discussions/{discussion}"),
+            Act::Answer => ("POST", "discussions/{discussion}/notes"),
             Act::Approve => ("POST", "approve"),
             Act::WithdrawApproval => ("POST", "unapprove"),
             Act::Other => unreachable!("no such request"),

@@ -42,7 +42,10 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
         None if is_error || ["abort", "interrupted"].iter().any(|word| text.contains(word)) => {
             Answer::call(SPAWN, json!({}))
         }
-        Some(reviewers) => Answer::call(SUBMIT, with_earlier(review(&reviewers), request, &reviewers)),
+        Some(reviewers) => {
+            let review = with_earlier(review(&reviewers), request, &reviewers);
+            Answer::call(SUBMIT, with_questions(review, request))
+        }
         None => Answer::text(format!(
             "The answer of {SPAWN} could not be read, so there is no review ({LABEL})."
         )),
@@ -102,15 +105,30 @@ fn with_earlier(mut review: Value, request: &ModelRequest, reviewers: &[Value]) 
     review
 }
 
-/// The earlier findings in the coordinator's message: the parts of each one's line, and the replies below it.
-fn earlier_findings(request: &ModelRequest) -> Vec<(Vec<&str>, Vec<&str>)> {
+/// The review with an entry for each question, and no answer, because the demo model knows none.
+fn with_questions(mut review: Value, request: &ModelRequest) -> Value {
+    let ids = lines(request).filter_map(|line| line.strip_prefix("- Q")?.split_once(" | "));
+    let entries: Vec<Value> = ids.map(|(number, _)| json!({"id": format!("Q{number}")})).collect();
+    if !entries.is_empty() {
+        review["answers"] = json!(entries);
+    }
+    review
+}
+
+/// The lines of the messages.
+fn lines(request: &ModelRequest) -> impl Iterator<Item = &str> {
     let texts = request.messages.iter().flat_map(|message| &message.parts);
     let texts = texts.filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         _ => None,
     });
+    texts.flat_map(str::lines)
+}
+
+/// The earlier findings in the coordinator's message: the parts of each one's line, and the replies below it.
+fn earlier_findings(request: &ModelRequest) -> Vec<(Vec<&str>, Vec<&str>)> {
     let mut findings: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
-    for line in texts.flat_map(str::lines) {
+    for line in lines(request) {
         if let Some(entry) = line.strip_prefix("- E") {
             let parts: Vec<&str> = entry.split(" | ").collect();
             if parts.len() == 6 {
