@@ -7,6 +7,9 @@ const { constants } = require('node:os');
 
 const { name, version, optionalDependencies } = require('../package.json');
 
+// `--global` also after npx: it looks there before it fetches. `--include` is for those who leave out what is optional.
+const AGAIN = `npm install --global --include=optional ${name}@${version}`;
+
 /** Ends with 2, as the program does for a setting that has to change. */
 function fail(problem, next) {
   process.stderr.write(`conclave: ${problem}\n  next: ${next}\n`);
@@ -25,12 +28,12 @@ function find() {
   } catch {
     fail(
       `the package ${wanted} with the program is missing: npm leaves it out with --omit=optional, or when node_modules comes from another platform`,
-      `npm install ${wanted}@${version}, beside ${name}`,
+      AGAIN,
     );
   }
   const found = require(manifest).version;
   if (found !== version) {
-    fail(`${wanted} has the version ${found}, and ${name} the version ${version}`, `npm install ${name}@${version} ${wanted}@${version}`);
+    fail(`${wanted} has the version ${found}, and ${name} the version ${version}`, AGAIN);
   }
   return require('node:path').join(manifest, '..', 'bin', 'conclave');
 }
@@ -42,7 +45,7 @@ if (typeof process.execve === 'function') {
   try {
     process.execve(program, [program, ...rest], process.env);
   } catch (error) {
-    fail(`${program} does not start: ${error.message}`, `npm install --force ${name}@${version}`);
+    fail(`${program} does not start: ${error.message}`, `${AGAIN} --force`);
   }
 }
 
@@ -50,7 +53,7 @@ if (typeof process.execve === 'function') {
 // hurries its end. With a terminal it stays in our group, and gets those by itself; else it has a group of its own.
 const terminal = process.stdin.isTTY === true;
 const child = spawn(program, rest, { stdio: 'inherit', detached: !terminal });
-child.on('error', (error) => fail(`${program} does not start: ${error.message}`, `npm install --force ${name}@${version}`));
+child.on('error', (error) => fail(`${program} does not start: ${error.message}`, `${AGAIN} --force`));
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']) {
   const fromKeys = terminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
   process.on(signal, () => fromKeys || child.kill(signal));

@@ -51,7 +51,7 @@ describe('from packed files, in an empty home,', () => {
     // As it is released, but for the optimization.
     await execute('strip', ['-o', join(work, 'program'), built('conclave')]);
     await execute(join(root, 'scripts/lib/make-packages'), [
-      '--target', TARGET, '--version', '1.2.3', '--binary', join(work, 'program'), '--output', join(work, 'files'),
+      '--target', TARGET, '--version', '1.2.3', '--binary', join(work, 'program'), '--output', join(work, 'files'), '--level', '1',
     ]);
     // The same files as `npm ci` has fetched for the tests.
     const packages = [`opencode-linux-${arch()}@${OPENCODE}`, `@vscode/ripgrep-linux-${arch()}@1.18.0`];
@@ -128,6 +128,24 @@ describe('from packed files, in an empty home,', () => {
     } finally {
       provider.kill();
     }
+  });
+
+  test('the wheel brings the same program, by pip and by uv', async (context) => {
+    const { home, env } = newUser();
+    const wheel = join(work, 'files', readdirSync(join(work, 'files')).find((name) => name.endsWith('.whl')));
+    const python = join(home, 'python');
+    await execute('python3', ['-m', 'venv', python]);
+    const offline = { HOME: home, PATH: process.env.PATH, PIP_NO_INDEX: '1', UV_OFFLINE: '1' };
+    await execute(join(python, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', wheel], { env: offline });
+    const program = join(python, 'bin/conclave');
+    assert.ok(readFileSync(program).equals(readFileSync(join(work, 'program'))));
+    const review = await result(program, ['demo'], { env: { ...env, CONCLAVE_FORMAT: 'json' }, cwd: home });
+    assert.equal(review.code, 0, review.stderr);
+    assert.equal(JSON.parse(review.stdout).verdict, 'significant_concerns');
+
+    const uv = await result('uvx', ['--python', join(python, 'bin/python'), '--from', wheel, 'conclave', '--version'], { env: offline, cwd: home });
+    if (uv.code === 'ENOENT') context.diagnostic('uv is not there');
+    else assert.match(uv.stdout, /^conclave \d/, uv.stderr);
   });
 
   test('a file does as well as a registry, and another one is refused', async () => {

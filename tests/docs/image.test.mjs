@@ -45,6 +45,8 @@ describe('scripts/lint-image', () => {
       [(text) => text.replace('USER 10001:10001\n', ''), /runs as `root`/],
       [(text) => text.replace('USER 10001:10001', 'USER conclave'), /runs as `conclave`/],
       [(text) => text.replaceAll('FROM debian:trixie-slim', 'FROM debian:latest'), /has no version/],
+      [(text) => text.replace(/FROM debian:trixie-slim(?![^]*FROM )/, 'FROM debian:bookworm-slim'), /the git of debian:bookworm-slim is 2\.39, and a review needs 2\.41/],
+      [(text) => text.replace(/FROM debian:trixie-slim(?![^]*FROM )/, 'FROM ubuntu:24.04'), /the git of ubuntu:24\.04 is not known, and a review needs 2\.41/],
       [(text) => text.replace('FROM rust:1.', 'FROM rust:0.'), /Rust is not that of/],
       [(text) => text.replace('git ripgrep', 'git cargo ripgrep'), /last stage builds something/],
       [(text) => text.replace('ENV HOME', 'ENV GITLAB_TOKEN=x\nENV HOME'), /secret in ARG or ENV/],

@@ -52,12 +52,17 @@ describe('the packages', () => {
     ]);
   const packed = (name, version = VERSION) => join(work, 'files', `${name}-${version}.tgz`);
 
-  /** An empty home with these packages; `started(arguments)` is the program as its user starts it. */
-  async function installed(packages, { env = {}, extra = [] } = {}) {
+  /** An empty home. */
+  function empty(env = {}) {
     const home = mkdtempSync(join(work, 'home-'));
     const all = { ...environment, HOME: home, npm_config_prefix: join(home, 'npm'), ...env };
-    await execute('npm', ['install', '--global', ...extra, ...packages], { env: all, cwd: home });
     return { home, env: all, program: join(home, 'npm/bin/conclave'), library: join(home, 'npm/lib/node_modules') };
+  }
+  /** A home with these packages; `started(place, arguments)` is the program as its user starts it. */
+  async function installed(packages, { env = {}, extra = [] } = {}) {
+    const place = empty(env);
+    await execute('npm', ['install', '--global', ...extra, ...packages], { env: place.env, cwd: place.home });
+    return place;
   }
   async function started({ program, env }, rest, more = {}) {
     try {
@@ -146,14 +151,14 @@ describe('the packages', () => {
     const alone = await installed([packed('conclave')], { extra: ['--omit=optional'] });
     const missing = await started(alone, ['--version']);
     assert.equal(missing.code, 2);
-    assert.match(missing.stderr, new RegExp(`the package conclave-${HERE} with the program is missing.*--omit=optional[^]*next: npm install conclave-${HERE}@${VERSION}`));
+    assert.match(missing.stderr, new RegExp(`the package conclave-${HERE} with the program is missing.*--omit=optional[^]*next: npm install --global --include=optional conclave@${VERSION}\n`));
 
     mkdirSync(join(work, 'other'));
     await make(targets.find(([, platform]) => platform === HERE)[0], '1.2.4', 'other');
     const mixed = await installed([packed('conclave'), join(work, 'other', `conclave-${HERE}-1.2.4.tgz`)]);
     const wrong = await started(mixed, ['--version']);
     assert.equal(wrong.code, 2);
-    assert.match(wrong.stderr, /has the version 1\.2\.4, and conclave the version 1\.2\.3/);
+    assert.match(wrong.stderr, /has the version 1\.2\.4, and conclave the version 1\.2\.3[^]*next: npm install --global --include=optional conclave@1\.2\.3\n/);
 
     writeFileSync(join(work, 'windows.cjs'), "Object.defineProperty(process, 'platform', { value: 'win32' });");
     const elsewhere = await started({ ...mixed, program: process.execPath }, ['--require', join(work, 'windows.cjs'), realpathSync(mixed.program)]);
@@ -161,9 +166,30 @@ describe('the packages', () => {
     assert.match(elsewhere.stderr, /there is no program for win32-.*only for linux-x64, linux-arm64[^]*WSL/);
   });
 
-  test('refuse the package of another platform', async () => {
+  test('say what mends it, after npm and after npx, where npm leaves out what is optional', async () => {
+    const registry = await startRegistry(files.filter((file) => file.endsWith('.tgz')));
+    try {
+      const place = empty({ npm_config_registry: registry.url, npm_config_omit: 'optional' });
+      const npx = () => started({ program: 'npx', env: place.env }, ['--yes', 'conclave', 'x']);
+      const broken = await npx();
+      assert.equal(broken.code, 2, broken.stderr);
+      await execute('sh', ['-c', broken.stderr.match(/next: (npm .*)/)[1]], { env: place.env, cwd: place.home });
+      assert.equal((await started(place, ['x'])).stdout, '1:x\n');
+      assert.equal((await npx()).stdout, '1:x\n');
+    } finally {
+      await registry.close();
+    }
+  });
+
+  test('refuse the package of another platform, unless they are asked for those that fit', async () => {
     const other = HERE === 'linux-x64' ? 'linux-arm64' : 'linux-x64';
     await assert.rejects(installed([packed(`conclave-${other}`)]), /EBADPLATFORM/);
+    // What docs/install.md says for a directory with the files of all platforms.
+    const all = files.filter((file) => /\/conclave-[^/]*\.tgz$/.test(file));
+    assert.equal(all.length, targets.length + 1);
+    const place = await installed(all, { extra: ['--save-optional'] });
+    assert.deepEqual(readdirSync(place.library).toSorted(), ['conclave', `conclave-${HERE}`]);
+    assert.equal((await started(place, ['x'])).stdout, '1:x\n');
     const wheel = files.find((file) => file.endsWith('.whl') && !file.includes(arch() === 'x64' ? 'x86_64' : 'aarch64'));
     await assert.rejects(pip(await environmentOfPython(), 'install', wheel), /not a supported wheel/);
   });
@@ -183,12 +209,12 @@ describe('the packages', () => {
     await pip(directory, 'install', wheel);
     const program = join(directory, 'bin/conclave');
     assert.equal((await execute(program, ['a b', 'c'])).stdout, '2:a b c\n');
-    const { stdout: shown } = await pip(directory, 'show', '--files', 'conclave');
+    const { stdout: shown } = await pip(directory, 'show', '--files', 'conclave-review');
     assert.match(shown, /^Version: 1\.2\.3$/m);
     // Every file is as the list of the wheel says: Python's own tool checks it when it unpacks.
     const check = 'import sys, zipfile, csv, hashlib, base64, io\nz = zipfile.ZipFile(sys.argv[1])\nr = next(n for n in z.namelist() if n.endswith("/RECORD"))\nrows = list(csv.reader(io.StringIO(z.read(r).decode())))\nassert sorted(x[0] for x in rows) == sorted(z.namelist())\nfor name, digest, size in rows:\n  if name != r:\n    b = z.read(name); assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(b).digest()).rstrip(b"=").decode() and int(size) == len(b), name\n';
     await execute('python3', ['-c', check, wheel]);
-    await pip(directory, 'uninstall', '--yes', 'conclave');
+    await pip(directory, 'uninstall', '--yes', 'conclave-review');
     assert.equal(existsSync(program), false);
   });
 
@@ -226,6 +252,16 @@ describe('the packages', () => {
       assert.doesNotMatch(first.stdout + first.stderr, /npm-secret|pypi-secret/);
       const again = await publish({ NPM_TOKEN: 'npm-secret' });
       assert.equal(again.code, 0, again.stderr);
+      assert.equal(registry.published.length, platforms.length + 1);
+
+      // The same names and versions, and other files.
+      writeFileSync(join(work, 'program'), `${PROGRAM}# Another one.\n`);
+      for (const [triple] of targets) await make(triple, VERSION, basename(directory));
+      writeFileSync(join(work, 'program'), PROGRAM);
+      await sums();
+      const another = await publish({ NPM_TOKEN: 'npm-secret' });
+      assert.equal(another.code, 1);
+      assert.match(another.stderr, /npm has another conclave-linux-\w+ 1\.2\.3 than .*raise the version in Cargo\.toml, or, if the name is not yours, choose one with NPM_NAME/s);
       assert.equal(registry.published.length, platforms.length + 1);
 
       writeFileSync(join(directory, basename(files[0])), 'another file');
