@@ -3,7 +3,7 @@
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_certificates::CertificatesError;
+use conclave_certificates::{CertificatesError, ClientError};
 
 use super::pins::Machine;
 use crate::OPENCODE_VERSION;
@@ -23,6 +23,9 @@ pub enum InstallError {
     /// The address of the registry cannot be used. It is not repeated here: it may have a password in it, in whatever form.
     #[error("the registry's address cannot be used: {0}. Correct npm_config_registry or --registry")]
     Registry(String),
+    /// There is no client to ask the registry with.
+    #[error("{0}, or bring the file with --tarball")]
+    Client(#[from] ClientError),
     /// The certificates that are to be trusted cannot be read.
     #[error("{0}. Correct CONCLAVE_CA_FILE, or what --ca-file names")]
     Certificates(#[from] CertificatesError),

@@ -46,9 +46,7 @@ impl Registry {
             ));
         }
         let builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
-        let certificates = ExtraCertificates::read(extra_ca_file)?;
-        let client = certificates.trusted_by(builder).build();
-        let client = client.map_err(|error| InstallError::Registry(innermost(&error)))?;
+        let client = ExtraCertificates::read(extra_ca_file)?.client(builder, [&url])?;
         Ok(Self { url, client })
     }
 
