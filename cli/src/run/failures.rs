@@ -95,7 +95,8 @@ fn of_process(error: &ProcessError) -> FailureKind {
         ProcessError::Missing(_) | ProcessError::NoneFits(_) => FailureKind::RuntimeMissing,
         ProcessError::Version { .. }
         | ProcessError::NoVersion { .. }
-        | ProcessError::NoRipgrep => FailureKind::WrongImage,
+        | ProcessError::NoRipgrep
+        | ProcessError::BrokenRipgrep(_) => FailureKind::WrongImage,
         ProcessError::Place(_) => FailureKind::Settings,
         // A program for another machine or C library, or one that the job's user may not run.
         ProcessError::Start(_, source)
