@@ -2,6 +2,7 @@
 
 pub(crate) mod ci;
 pub(crate) mod names;
+mod npm;
 pub(crate) mod providers;
 pub(crate) mod services;
 
@@ -104,8 +105,7 @@ impl Environment {
 
     /// Replaces the value of every variable whose name says that it is secret.
     pub(crate) fn redactor(&self) -> Redactor {
-        let secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_ascii_uppercase().contains(word));
-        let values = self.variables.iter().filter(|(name, _)| secret(name));
+        let values = self.variables.iter().filter(|(name, _)| is_secret(name));
         let values = values.map(|(_, value)| value.trim().to_owned());
         // Keys of collectors are in a list of headers, whose name says nothing of it.
         let headers = self.get(names::OTLP_HEADERS).unwrap_or_default();
@@ -118,6 +118,11 @@ impl Environment {
             .map(|value| value.trim_start_matches("Bearer ").to_owned());
         Redactor::new(values.chain(headers))
     }
+}
+
+/// Returns whether a variable's name says that its value is secret.
+fn is_secret(name: &str) -> bool {
+    SECRET_WORDS.iter().any(|word| name.to_ascii_uppercase().contains(word))
 }
 
 /// A list of headers as OpenTelemetry writes it: `name=value`, commas between, values percent-encoded.

@@ -26,14 +26,14 @@ on_both_runtimes! {
 const MODEL: &str = "claude-haiku-4-5";
 
 /// An authority that no system knows, and servers with its certificates.
-struct Authority {
+pub(crate) struct Authority {
     acceptor: TlsAcceptor,
     directory: TempDir,
-    file: String,
+    pub(crate) file: String,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -62,7 +62,7 @@ impl Authority {
     }
 
     /// The address of a server behind TLS, in front of one without; what comes behind the host stays.
-    async fn in_front_of(&self, address: &str) -> String {
+    pub(crate) async fn in_front_of(&self, address: &str) -> String {
         let inside = address.strip_prefix("http://").unwrap();
         let (inside, path) = inside.split_once('/').unwrap_or((inside, ""));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -241,4 +241,43 @@ async fn a_file_that_cannot_be_used_is_named_by_every_command() {
             );
         }
     }
+}
+
+/// An image without the package `ca-certificates`: what needs certificates says so, and a file of one's own is enough.
+#[tokio::test]
+async fn without_certificates_of_the_system_what_needs_them_says_what_to_do() {
+    let repository = Repository::flawed();
+    let authority = Authority::new();
+    let bare = |arguments: &[&str]| {
+        Conclave::new(repository.path(), arguments)
+            .env("CONCLAVE_RUNTIME", "native")
+            .env("SSL_CERT_FILE", "/dev/null")
+            .env("ANTHROPIC_API_KEY", "k")
+            .env("ANTHROPIC_BASE_URL", "https://localhost:9")
+    };
+    let commands: [&[&str]; 2] = [
+        &["local", "main..feature"],
+        &["runtime", "install", "--registry", "https://localhost:9"],
+    ];
+    for command in commands {
+        let outcome = bare(command).run().await.expect_code(2);
+        for said in [
+            "no certificates of authorities",
+            "`ca-certificates`",
+            "SSL_CERT_FILE",
+            "CONCLAVE_CA_FILE",
+        ] {
+            assert!(outcome.stderr.contains(said), "{command:?}: {}", outcome.stderr);
+        }
+    }
+    let outcome = bare(commands[1])
+        .env("CONCLAVE_CA_FILE", &authority.file)
+        .run()
+        .await
+        .expect_code(2);
+    assert!(
+        outcome.stderr.contains("localhost:9 cannot be reached"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -13,7 +13,7 @@ on_both_runtimes! {
 async fn a_demo_reviews_an_example_with_nothing_but_the_program() {
     let elsewhere = tempfile::tempdir().unwrap();
     let paid = provider().await;
-    // Nothing of what a review would use is used: keys, services, a job, a proxy.
+    // Nothing of what a review would use is used: keys, services, a job, a proxy, certificates.
     let outcome = Conclave::new(elsewhere.path(), &["demo"])
         .anthropic(&paid)
         .env("OPENAI_API_KEY", "paid-key")
@@ -21,6 +21,8 @@ async fn a_demo_reviews_an_example_with_nothing_but_the_program() {
         .env("CONCLAVE_TRACKER_URL", "http://127.0.0.1:9")
         .env("HTTP_PROXY", "http://127.0.0.1:9")
         .env("http_proxy", "http://127.0.0.1:9")
+        // As in an image without the package `ca-certificates`.
+        .env("SSL_CERT_FILE", "/dev/null")
         .env("GITLAB_CI", "true")
         .run()
         .await

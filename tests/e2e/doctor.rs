@@ -177,8 +177,14 @@ async fn programs_that_are_missing_old_or_of_another_version() {
     let report = Findings::of(local().env("PATH", path)).await;
     report.only_failure("git", "git version 2.20.1 is too old: 2.41 or newer", "Update git");
 
+    // A ripgrep that does not work is passed over, and one behind it found.
+    script(without.path(), "rg", "exit 3");
+    let path = format!("{}:{}", without.path().display(), old.path().display());
+    let report = Findings::of(local().env("PATH", path)).await;
+    report.says("ripgrep", &format!("at {}/rg", old.path().display()), "");
+
     // What neither ends nor stops is given up, each beside the others.
-    let silent = bin(&[]);
+    let silent = bin(&["sleep", "yes"]);
     for (name, text) in [
         ("git", "exec sleep 600"),
         ("rg", "exec yes"),
@@ -186,9 +192,8 @@ async fn programs_that_are_missing_old_or_of_another_version() {
     ] {
         script(silent.path(), name, text);
     }
-    let path = format!("{}:/usr/bin:/bin", silent.path().display());
     let odd = local()
-        .env("PATH", path)
+        .env("PATH", silent.path())
         .env("CONCLAVE_OPENCODE", silent.path().join("opencode"))
         .run()
         .await

@@ -57,6 +57,7 @@ mod replay;
 mod rereview;
 mod resilience;
 mod run_reports;
+mod runtime_install;
 mod runtimes;
 mod same_as_ci;
 mod sandbox;

@@ -114,6 +114,40 @@ fn what_reads_works_and_what_writes_says_what_to_do() {
     );
 }
 
+#[test]
+fn where_the_home_is_read_only_nothing_is_installed_or_removed_and_each_says_what_to_do() {
+    let repository = Repository::new();
+    if !can_mount(repository.path()) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let (root, home) = (repository.path().display(), repository.path());
+    let variables: [(&str, &Path); 2] = [("HOME", home), ("TMPDIR", scratch.path())];
+    let install = ["runtime", "install", "--registry", "http://127.0.0.1:9"];
+    let text = says(&repository, 2, &install, &variables);
+    assert!(
+        text.contains(&format!(
+            "failed to write {root}/.local/share/conclave: Read-only file system"
+        )) && text.contains("Set XDG_DATA_HOME to a directory that can be written; nothing was installed"),
+        "{text}"
+    );
+    // Elsewhere it goes on, to a registry that is not there.
+    let elsewhere = [variables[0], variables[1], ("XDG_DATA_HOME", scratch.path())];
+    let text = says(&repository, 2, &install, &elsewhere);
+    assert!(text.contains("127.0.0.1:9 cannot be reached"), "{text}");
+
+    says(&repository, 0, &["runtime", "remove"], &variables);
+    repository.write(".local/share/conclave/opencode/1.18.33/opencode", "a program");
+    let text = says(&repository, 2, &["runtime", "remove"], &variables);
+    assert!(
+        text.contains(&format!(
+            "failed to remove {root}/.local/share/conclave/opencode: Read-only file system"
+        )) && text.contains("repeat `conclave runtime remove`")
+            && !text.contains("XDG_DATA_HOME"),
+        "{text}"
+    );
+}
+
 /// A rule for a directory opens what is mounted below it, whatever that is.
 #[test]
 fn what_is_mounted_among_the_systems_files_lowers_the_grade() {

@@ -170,7 +170,9 @@ async fn a_kill_takes_along_what_opencode_has_started() {
     let (provider, repository) = (provider().await, Repository::flawed());
     // A search that does not come to an end, and does not care for signals that can be ignored.
     let bin = tempfile::tempdir().unwrap();
-    let search = executable(&bin.path().join("rg"), "#!/bin/sh\ntrap '' TERM HUP PIPE\nsleep 600\n");
+    let version = "[ \"$1\" = --version ] && echo ripgrep 15.0.0 && exit";
+    let script = format!("#!/bin/sh\n{version}\ntrap '' TERM HUP PIPE\nsleep 600\n");
+    let search = executable(&bin.path().join("rg"), &script);
     provider.set("generalist", 1, Answer::call("grep", json!({"pattern": "return"})));
     let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
     let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])

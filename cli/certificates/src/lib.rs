@@ -1,12 +1,15 @@
-//! Certificates to trust besides the system's: those of a company's own authority, which a user names in a file.
+//! Certificates to trust: the system's, and those of a company's own authority, which a user names in a file.
 //!
 //! Every HTTPS client of the program gets them from here, so that a file that works for one of them works for all, and one that does not
-//! is refused by all in the same words.
+//! is refused by all in the same words; and so does a system that has none.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use reqwest::{Certificate, Client, ClientBuilder};
+use reqwest::{Certificate, Client, ClientBuilder, Url};
 
 /// A reason why a file of certificates cannot be used. Completes "the certificates in FILE cannot be used: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +39,23 @@ pub struct CertificatesError {
     /// The reason.
     pub problem: Unusable,
 }
+
+/// The cause why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The client would trust no server.
+    #[error(
+        "this system has no certificates of authorities, so that no https:// address can be trusted. Install its package \
+         `ca-certificates`, or name a file of them (PEM) in SSL_CERT_FILE or CONCLAVE_CA_FILE"
+    )]
+    NoAuthorities,
+    /// Its settings cannot be used.
+    #[error("the HTTP client cannot be made: {}", innermost(.0))]
+    Settings(#[from] reqwest::Error),
+}
+
+/// True if the system has certificates of authorities. Without any, a client that is to go by them cannot be made, whatever it asks.
+static HAS_AUTHORITIES: LazyLock<bool> = LazyLock::new(|| Client::builder().no_proxy().build().is_ok());
 
 /// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
 pub fn remedy(error: &str) -> Option<&'static str> {
@@ -73,18 +93,42 @@ impl ExtraCertificates {
         Ok(Self(all))
     }
 
-    /// Lets a client trust them, too.
-    pub fn trusted_by(&self, client: ClientBuilder) -> ClientBuilder {
-        if self.0.is_empty() {
-            return client;
-        }
-        client.tls_certs_merge(self.0.iter().cloned())
+    /// Makes a client that trusts them, too, and asks these addresses.
+    pub fn client<'a>(
+        &self,
+        settings: ClientBuilder,
+        asked: impl IntoIterator<Item = &'a Url>,
+    ) -> Result<Client, ClientError> {
+        Ok(self.trusted_by(settings, asked)?.build()?)
     }
 
-    /// The certificates, for a client that is made in another way.
-    pub fn certificates(&self) -> &[Certificate] {
-        &self.0
+    /// The settings of such a client, for one that is made in another way.
+    pub fn trusted_by<'a>(
+        &self,
+        settings: ClientBuilder,
+        asked: impl IntoIterator<Item = &'a Url>,
+    ) -> Result<ClientBuilder, ClientError> {
+        if self.0.is_empty() {
+            return trusting_system(settings, asked, *HAS_AUTHORITIES);
+        }
+        Ok(settings.tls_certs_merge(self.0.iter().cloned()))
     }
+}
+
+/// The settings of a client that trusts what the system trusts. Where that is nothing, it needs no certificates for addresses without
+/// TLS; what leads to TLS all the same, such as a redirect, is refused then.
+fn trusting_system<'a>(
+    settings: ClientBuilder,
+    asked: impl IntoIterator<Item = &'a Url>,
+    has_authorities: bool,
+) -> Result<ClientBuilder, ClientError> {
+    if has_authorities {
+        return Ok(settings);
+    }
+    if asked.into_iter().any(|url| url.scheme() == "https") {
+        return Err(ClientError::NoAuthorities);
+    }
+    Ok(settings.tls_certs_only([]))
 }
 
 /// The system's certificates and those of these files as one text in PEM, for a program that trusts one file alone, as git does.
@@ -170,6 +214,29 @@ mod tests {
     }
 
     #[test]
+    fn without_any_certificates_only_addresses_without_tls_are_asked() {
+        let url = |text: &str| text.parse::<Url>().expect("an address");
+        let (plain, secure) = (url("http://127.0.0.1:9"), url("https://localhost:9"));
+        let client = |asked: &[&Url], has_authorities| {
+            let settings = trusting_system(Client::builder(), asked.iter().copied(), has_authorities)?;
+            Ok::<Client, ClientError>(settings.build()?)
+        };
+        client(&[&plain], false).expect("it needs none");
+        client(&[], false).expect("it needs none");
+        let error = client(&[&plain, &secure], false).expect_err("nothing can be trusted");
+        assert!(matches!(error, ClientError::NoAuthorities), "{error}");
+        for said in ["`ca-certificates`", "SSL_CERT_FILE", "CONCLAVE_CA_FILE"] {
+            assert!(error.to_string().contains(said), "{error}");
+        }
+        // A file of one's own is enough.
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("ca.pem");
+        std::fs::write(&file, certificate()).expect("written");
+        let own = ExtraCertificates::read([&file]).expect("read");
+        own.client(Client::builder(), [&secure]).expect("a client");
+    }
+
+    #[test]
     fn a_connection_that_lacks_trust_says_what_to_set() {
         for (error, says) in [
             (
@@ -198,7 +265,7 @@ mod tests {
         let file = directory.path().join("ca.pem");
         let latin = [b"# Zertifikate f\xfcr uns\n".as_slice(), certificate().as_bytes()].concat();
         std::fs::write(&file, latin).expect("written");
-        assert_eq!(ExtraCertificates::read([&file]).expect("read").certificates().len(), 1);
+        assert_eq!(ExtraCertificates::read([&file]).expect("read").0.len(), 1);
         let bundle = bundle([&file]).expect("a bundle");
         let system = rustls_native_certs::load_native_certs().certs.len();
         let all = Certificate::from_pem_bundle(bundle.as_bytes()).expect("PEM");
@@ -210,7 +277,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let (good, file) = (directory.path().join("good.pem"), directory.path().join("ca.pem"));
         std::fs::write(&good, certificate() + &certificate()).expect("written");
-        assert_eq!(ExtraCertificates::read([&good]).expect("read").certificates().len(), 2);
+        assert_eq!(ExtraCertificates::read([&good]).expect("read").0.len(), 2);
         let garbage = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
         let torn = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
         for (text, says) in [
@@ -235,11 +302,6 @@ mod tests {
             .expect_err("a directory")
             .to_string();
         assert!(error.contains("it cannot be read"), "{error}");
-        assert!(
-            ExtraCertificates::read([] as [&Path; 0])
-                .expect("none")
-                .certificates()
-                .is_empty()
-        );
+        assert!(ExtraCertificates::read([] as [&Path; 0]).expect("none").0.is_empty());
     }
 }

@@ -45,7 +45,7 @@ pub(crate) async fn get(settings: &FetchSettings, url: &TextUrl, copy: Option<&C
 }
 
 async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
-    let mut request = client(settings)?.get(url.url().clone());
+    let mut request = client(settings, url.url())?.get(url.url().clone());
     if let Some(copy) = copy {
         for (name, value) in [(IF_NONE_MATCH, &copy.tag), (IF_MODIFIED_SINCE, &copy.modified)] {
             if let Some(value) = value {
@@ -75,11 +75,12 @@ async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Re
     }
 }
 
-fn client(settings: &FetchSettings) -> Result<Client, FetchError> {
+fn client(settings: &FetchSettings, url: &Url) -> Result<Client, FetchError> {
     let certificates =
         ExtraCertificates::read(&settings.extra_ca_file).map_err(|error| FetchError::Unreachable(error.to_string()))?;
     let builder = Client::builder().redirect(Policy::custom(follow));
-    certificates.trusted_by(builder).build().map_err(unreachable)
+    let client = certificates.client(builder, [url]);
+    client.map_err(|error| FetchError::Unreachable(error.to_string()))
 }
 
 /// The body, read piece by piece: a gigabyte costs no more than the limit.

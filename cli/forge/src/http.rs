@@ -390,16 +390,18 @@ impl HttpClient {
     }
 }
 
-/// Settings of a client that hold for every request to a forge. `correct` names what a user has to correct where a file with
-/// certificates (PEM) cannot be used.
-pub fn client_builder(ca_files: &[PathBuf], correct: &str) -> Result<ClientBuilder, ApiError> {
+/// Settings of a client that hold for every request to a forge, which is at this address, if it is known. `correct` names what a user has
+/// to correct where a file with certificates (PEM) cannot be used.
+pub fn client_builder(ca_files: &[PathBuf], correct: &str, address: Option<&Url>) -> Result<ClientBuilder, ApiError> {
     let builder = reqwest::Client::builder()
         .user_agent(concat!("conclave/", env!("CARGO_PKG_VERSION")))
         // The token's header would go along to wherever a redirect points, and a redirected POST becomes a GET.
         .redirect(Policy::none());
     let certificates = ExtraCertificates::read(ca_files)
         .map_err(|error| ApiError::new(ApiErrorKind::Settings, format!("{error}. Correct {correct}")))?;
-    Ok(certificates.trusted_by(builder))
+    certificates
+        .trusted_by(builder, address)
+        .map_err(|error| ApiError::new(ApiErrorKind::Settings, error.to_string()))
 }
 
 /// The value of a header with a token, which is not printed; `unusable` is the error's text where it can be none.

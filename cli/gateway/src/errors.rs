@@ -5,7 +5,7 @@ mod words;
 
 use std::{path::PathBuf, time::Duration};
 
-use conclave_certificates::CertificatesError;
+use conclave_certificates::{CertificatesError, ClientError};
 use conclave_resilience::classify::{FailureClass, ProviderFault, classify, names_a_parameter};
 
 pub use rejection::Rejection;
@@ -35,9 +35,9 @@ pub enum ConfigError {
     /// The recording cannot be written or read.
     #[error("recording {0}: {1}")]
     Recording(PathBuf, String),
-    /// The HTTP client cannot be set up.
-    #[error("HTTP client: {0}")]
-    Client(String),
+    /// There is no client to ask providers with.
+    #[error(transparent)]
+    Client(#[from] ClientError),
     /// The system has no randomness.
     #[error("no randomness for the run's key: {0}")]
     Randomness(String),

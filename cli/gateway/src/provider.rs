@@ -127,8 +127,12 @@ pub(crate) fn providers(upstreams: &[Upstream]) -> Result<HashMap<String, Provid
     Ok(providers)
 }
 
-/// The client for all providers.
-pub(crate) fn client(http: &HttpSettings, connect: Duration) -> Result<Client, ConfigError> {
+/// The client for providers at these addresses.
+pub(crate) fn client<'a>(
+    http: &HttpSettings,
+    connect: Duration,
+    addresses: impl IntoIterator<Item = &'a Url>,
+) -> Result<Client, ConfigError> {
     let mut builder = Client::builder()
         .user_agent(concat!("conclave/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect)
@@ -139,8 +143,7 @@ pub(crate) fn client(http: &HttpSettings, connect: Duration) -> Result<Client, C
         builder = builder.no_proxy();
     }
     let certificates = ExtraCertificates::read(&http.extra_ca_file)?;
-    let builder = certificates.trusted_by(builder);
-    builder.build().map_err(|error| ConfigError::Client(error.to_string()))
+    Ok(certificates.client(builder, addresses)?)
 }
 
 /// All secrets of a gateway, for the redactor.

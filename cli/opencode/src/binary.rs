@@ -2,7 +2,8 @@
 
 use std::{io, time::Duration};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio::time::Instant;
 
 use crate::{
     OPENCODE_VERSION,
@@ -11,9 +12,11 @@ use crate::{
 };
 
 /// Time limit of `--version` of all programs that a search comes across.
-pub(crate) const VERSION_TIMEOUT: Duration = Duration::from_secs(8);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time limit of `--version` of a program that was unpacked right now: its first start reads all of it from the disk.
 pub(crate) const FIRST_START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Minimum time for the version of each program, also where those before it have used up the time for all.
+const MIN_VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 /// Characters of an answer that a person gets to see.
 const SHOWN: usize = 60;
 
@@ -29,19 +32,17 @@ pub async fn check_version(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> 
         }
         _ => ProcessError::Start(binary.to_owned(), error),
     };
-    let found = reported_version(binary, path, sandbox).await.map_err(failed)?;
+    let found = version_within(VERSION_TIMEOUT, binary, path, sandbox)
+        .await
+        .map_err(failed)?;
     same_version(binary, &found)
 }
 
-/// Returns what a program prints for `--version`, in an environment with nothing of the user's but `PATH`, and in this sandbox.
+/// Returns what a program prints for `--version`, in an environment with nothing of the user's but `PATH`, and in this sandbox. Nothing
+/// of a program is left that does not end within the limit.
 ///
 /// # Errors
 /// It does not start, does not end in time, or prints more than any version.
-pub async fn reported_version(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> io::Result<String> {
-    version_within(VERSION_TIMEOUT, binary, path, sandbox).await
-}
-
-/// The same with another limit of time, as where several programs share one. Nothing of a program is left that does not end.
 pub(crate) async fn version_within(
     limit: Duration,
     binary: &Utf8Path,
@@ -49,6 +50,61 @@ pub(crate) async fn version_within(
     sandbox: &Sandbox,
 ) -> io::Result<String> {
     ask(binary, "--version", limit, path, sandbox).await
+}
+
+/// A program that has said which version it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The program.
+    pub binary: Utf8PathBuf,
+    /// Its version, in its own words.
+    pub version: String,
+}
+
+/// Returns the first of these programs that `fits` by its version, which is what `known` says, or what the program prints; else, of
+/// each, what is wrong with it. All share one limit of time.
+pub(crate) async fn first_that_fits(
+    binaries: impl IntoIterator<Item = Utf8PathBuf>,
+    known: fn(&Utf8Path) -> Option<String>,
+    fits: fn(&str) -> bool,
+    path: &str,
+    sandbox: &Sandbox,
+) -> Result<Answered, Vec<String>> {
+    let mut others = Vec::new();
+    let until = Instant::now() + VERSION_TIMEOUT;
+    for binary in binaries {
+        let version = match known(&binary) {
+            Some(version) => Ok(version),
+            None => version_within(time_for_next(until, Instant::now()), &binary, path, sandbox).await,
+        };
+        match version {
+            Ok(version) if fits(&version) => return Ok(Answered { binary, version }),
+            Ok(version) => others.push(format!("{binary} is {}", shown_version(&version))),
+            Err(error) => others.push(format!("{binary} does not run: {error}")),
+        }
+    }
+    Err(others)
+}
+
+/// Returns the first of these programs that answers as ripgrep does; else, of each, what is wrong with it.
+pub(crate) async fn first_ripgrep(
+    binaries: impl IntoIterator<Item = Utf8PathBuf>,
+    path: &str,
+    sandbox: &Sandbox,
+) -> Result<Answered, Vec<String>> {
+    first_that_fits(
+        binaries,
+        |_| None,
+        |version| version.starts_with("ripgrep "),
+        path,
+        sandbox,
+    )
+    .await
+}
+
+/// The time for the next program: one that hangs must not keep the right one behind it from answering.
+fn time_for_next(until: Instant, now: Instant) -> Duration {
+    until.saturating_duration_since(now).max(MIN_VERSION_TIMEOUT)
 }
 
 /// Refuses any version but the pinned one.
@@ -108,6 +164,13 @@ mod tests {
             error.contains("is not a working OpenCode") && error.contains("runtime install"),
             "{error}"
         );
+    }
+
+    #[tokio::test]
+    async fn each_program_has_time_to_answer_whatever_those_before_it_took() {
+        let now = Instant::now();
+        let after = |seconds| time_for_next(now + VERSION_TIMEOUT, now + Duration::from_secs(seconds)).as_secs();
+        assert_eq!([0, 5, 7, 8, 30].map(after), [8, 3, 2, 2, 2]);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! its place, started once, and moved there in one step. One installation works at a time; what an earlier one that was killed
 //! has left is removed. Dropping its future stops it within a moment: long work is done in pieces.
 
+mod claim;
 mod errors;
 mod lock;
 mod package;
 mod pins;
+mod swap;
 
 use std::io;
 
@@ -15,13 +17,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 pub use self::errors::InstallError;
 use self::{
+    claim::claim_of,
     lock::alone,
-    package::{Registry, named, sum_of, unpack},
-    pins::{Machine, PINS, Pin, Platform},
+    package::{Registry, named, sum_of, take_over, unpack},
+    pins::{PINS, Pin},
+    swap::put,
 };
 use crate::{
-    binary::{FIRST_START_TIMEOUT, shown_version, version_within},
+    binary::{FIRST_START_TIMEOUT, first_ripgrep, shown_version, version_within},
     child::Sandbox,
+    machine::{Machine, Platform},
     path::on_path,
 };
 
@@ -73,7 +78,7 @@ fn place(pin: &Pin, directory: &Utf8Path) -> Utf8PathBuf {
         .join(pin.file_name())
 }
 
-/// Installs `OpenCode`, and ripgrep if there is none on `PATH`; with files, what they are. Returns the paths of the programs.
+/// Installs `OpenCode`, and ripgrep if none on `PATH` works; with files, what they are. Returns the paths of the programs.
 ///
 /// # Errors
 /// [`InstallError`]; the programs are then as they were before.
@@ -89,16 +94,19 @@ async fn install_for(
     let InstallSettings { directory, source, .. } = settings;
     let platform = machine.platform().ok_or_else(|| InstallError::no_platform(machine))?;
     let ours: Vec<&Pin> = pins.iter().filter(|pin| pin.platform == platform).collect();
+    let megabytes = ours.iter().map(|pin| pin.megabytes).sum();
     let alone = alone(directory, settings.progress).await;
-    let _alone = alone.map_err(InstallError::write(directory, 0))?;
+    let _alone = alone.map_err(InstallError::write(directory, megabytes))?;
     let mut installed = Vec::new();
     match source {
         InstallSource::Registry(address) => {
             let registry = Registry::new(address, settings.extra_ca_file)?;
             for pin in ours {
-                let found = on_path("rg", settings.path).next();
-                if let ("ripgrep", Some(found)) = (pin.program, found) {
-                    (settings.progress)(&format!("ripgrep is there: {found}"));
+                if pin.program == "ripgrep"
+                    && let Ok(found) =
+                        first_ripgrep(on_path("rg", settings.path), settings.path, settings.sandbox).await
+                {
+                    (settings.progress)(&format!("ripgrep is there: {}", found.binary));
                     continue;
                 }
                 installed.push(one(pin, Origin::Registry(&registry), settings).await?);
@@ -127,12 +135,12 @@ pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + S
         return Ok(false);
     }
     let alone = alone(directory, progress).await;
-    let _alone = alone.map_err(InstallError::write(directory, 0))?;
+    let _alone = alone.map_err(InstallError::remove(directory))?;
     let mut found = false;
     for pin in &PINS {
         let place = directory.join(pin.directory_name());
         if place.symlink_metadata().is_ok() {
-            std::fs::remove_dir_all(&place).map_err(InstallError::write(&place, 0))?;
+            std::fs::remove_dir_all(&place).map_err(InstallError::remove(&place))?;
             found = true;
         }
     }
@@ -152,22 +160,36 @@ async fn recognized<'a>(
     if let Some(pin) = same.iter().find(|pin| platform.runs(pin.platform)) {
         return Ok(pin);
     }
-    let mut ours = pins.iter().filter(|pin| pin.platform == platform);
-    Err(match same.first() {
-        Some(other) => {
-            let right = ours.find(|pin| pin.program == other.program);
-            InstallError::OtherPlatform {
-                file: file.to_owned(),
-                found: named(other),
-                machine: machine.to_string(),
-                expected: right.map_or_else(String::new, named),
-            }
-        }
-        None => InstallError::UnknownFile {
-            file: file.to_owned(),
-            found,
-            expected: ours.map(named).collect::<Vec<_>>().join(" "),
-        },
+    let ours: Vec<&Pin> = pins.iter().filter(|pin| pin.platform == platform).collect();
+    // Where the name is of none of ours, it may have been meant for any.
+    let expected = |name: &str| {
+        let meant: Vec<&&Pin> = ours.iter().filter(|pin| name.starts_with(pin.stem())).collect();
+        let all = if meant.is_empty() { ours.iter().collect() } else { meant };
+        let all: Vec<String> = all.into_iter().map(|pin| named(pin)).collect();
+        all.join(" ")
+    };
+    let of_other_platform = |is: String, name: &str| InstallError::OtherPlatform {
+        file: file.to_owned(),
+        found: is,
+        machine: machine.to_string(),
+        expected: expected(name),
+    };
+    let unknown = |claim: String, name: &str| InstallError::UnknownFile {
+        file: file.to_owned(),
+        found: found.clone(),
+        claim,
+        expected: expected(name),
+    };
+    if let Some(other) = same.first() {
+        return Err(of_other_platform(named(other), other.package));
+    }
+    let Some(claim) = claim_of(file).await else {
+        return Err(unknown(String::new(), ""));
+    };
+    let (package, name) = (claim.package(), claim.name());
+    Err(match claim.elsewhere(machine) {
+        Some(place) => of_other_platform(format!("{package} for {place} (as its package.json says)"), name),
+        None => unknown(format!(", though it calls itself {package}"), name),
     })
 }
 
@@ -175,7 +197,7 @@ async fn recognized<'a>(
 #[derive(Clone, Copy)]
 enum Origin<'a> {
     Registry(&'a Registry),
-    /// A file that was compared with the checksum.
+    /// A file that had the checksum when it was looked at.
     File(&'a Utf8Path),
 }
 
@@ -200,8 +222,13 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
     let work = Utf8Path::from_path(partial.path()).ok_or_else(|| write(io::Error::other("its path is not UTF-8")))?;
 
     let fetched = work.join("package.tgz");
-    let tarball = match origin {
-        Origin::File(file) => file,
+    match origin {
+        // What is unpacked is a copy that no other user can reach, and it is the copy that is compared.
+        Origin::File(file) => {
+            if take_over(file, pin, &fetched).await? != pin.sha512 {
+                return Err(InstallError::Changed(file.to_owned()));
+            }
+        }
         Origin::Registry(registry) => {
             progress(&format!("Fetching {name} from {} …", registry.host()));
             let found = registry.fetch(pin, &fetched).await?;
@@ -213,12 +240,11 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
                     expected: pin.sha512,
                 });
             }
-            &fetched
         }
-    };
+    }
     let new = work.join("new");
     std::fs::create_dir(&new).map_err(write)?;
-    let unpacked = unpack(tarball, pin, &new).await?;
+    let unpacked = unpack(&fetched, pin, &new).await?;
     // The disk need not hold both for longer than this.
     let _ = std::fs::remove_file(&fetched);
     runs(&unpacked, pin, settings)
@@ -228,12 +254,14 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
             cause,
             directory: home.clone(),
         })?;
-    let place = home.join(pin.version);
-    match std::fs::rename(&place, work.join("old")) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(write(error)),
-        _ => {}
+    let old = work.join(pin.version);
+    if let Err(error) = put(&new, &home.join(pin.version), &old) {
+        if old.exists() {
+            // What could not be moved back is the next installation's to find.
+            let _ = partial.keep();
+        }
+        return Err(write(error));
     }
-    std::fs::rename(&new, &place).map_err(write)?;
     progress(&format!("{name} is installed: {binary}"));
     Ok(binary)
 }

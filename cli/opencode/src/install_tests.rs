@@ -4,35 +4,19 @@ use std::os::unix::fs::PermissionsExt;
 
 use axum::{Router, http::StatusCode, routing::get};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha512};
 
 use super::*;
-
-const HERE: Machine = Machine {
-    system: "linux",
-    processor: "x86_64",
-    avx2: true,
-    glibc: true,
-};
+use crate::test_support::{USUAL as HERE, bin, no_sandbox, program, tarball};
 
 /// A package whose program runs this script, and its pin.
 fn package(name: &'static str, script: &str) -> (Pin, Vec<u8>) {
     let text = format!("#!/bin/sh\n{script}\n");
-    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
-    for (member, content) in [
+    let bytes = tarball(&[
         ("package/package.json", "{}"),
         ("package/bin/opencode", &text),
         ("../../escaped", "x"),
-    ] {
-        let mut header = tar::Header::new_gnu();
-        header.as_old_mut().name[..member.len()].copy_from_slice(member.as_bytes());
-        header.set_size(content.len() as u64);
-        header.set_mode(0o644);
-        header.set_cksum();
-        archive.append(&header, content.as_bytes()).expect("an entry");
-    }
-    let bytes = archive.into_inner().expect("whole").finish().expect("whole");
+    ]);
     let sum: &'static str = STANDARD.encode(Sha512::digest(&bytes)).leak();
     let pin = Pin {
         package: name,
@@ -58,6 +42,7 @@ async fn registry(status: StatusCode, bytes: Vec<u8>) -> String {
 struct Place {
     _directory: tempfile::TempDir,
     path: Utf8PathBuf,
+    sandbox: Sandbox,
 }
 
 impl Place {
@@ -67,6 +52,7 @@ impl Place {
         Self {
             _directory: directory,
             path,
+            sandbox: no_sandbox(),
         }
     }
 
@@ -80,17 +66,21 @@ impl Place {
         pins: &[Pin],
         source: InstallSource<'_>,
     ) -> Result<Vec<Utf8PathBuf>, String> {
-        let settings = InstallSettings {
-            directory: &self.path,
-            source,
-            path: "/usr/bin:/bin",
-            sandbox: &crate::Sandbox::Off("a test of something else".to_owned()),
-            extra_ca_file: None,
-            progress: &|_| (),
-        };
+        let settings = self.settings(source, "/usr/bin:/bin");
         install_for(machine, pins, settings)
             .await
             .map_err(|error| error.to_string())
+    }
+
+    fn settings<'a>(&'a self, source: InstallSource<'a>, path: &'a str) -> InstallSettings<'a> {
+        InstallSettings {
+            directory: &self.path,
+            source,
+            path,
+            sandbox: &self.sandbox,
+            extra_ca_file: None,
+            progress: &|_| (),
+        }
     }
 
     /// The names of what is there, whole paths below the directory.
@@ -252,6 +242,14 @@ async fn an_installation_that_was_stopped_is_repeated_and_its_remains_go() {
     drop(connection);
     assert_eq!(place.files(), [""; 0]);
 
+    // One that was killed after it had moved what was there away: that goes back.
+    let moved = place.path.join("opencode/.partial-killed/1.18.33/opencode");
+    program(&moved, "echo 1.18.33");
+    let nowhere = InstallSource::Registry("http://127.0.0.1:9/");
+    place.install(&pins, nowhere).await.expect("it is there already");
+    assert_eq!(place.files(), WHOLE);
+    std::fs::remove_dir_all(place.path.join("opencode")).expect("removed");
+
     let url = registry(StatusCode::OK, bytes).await;
     place
         .install(&[pin], InstallSource::Registry(&url))
@@ -335,7 +333,7 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
     for (path, said) in [
         (
             &wrong,
-            "wrong.tgz is opencode-elsewhere@1.18.33, which does not run on linux on x86_64. Make the right one with `npm pack opencode-here@1.18.33`",
+            "wrong.tgz is opencode-elsewhere@1.18.33, which does not run on linux on x86_64 without AVX2. Make the right one with `npm pack opencode-here@1.18.33`",
         ),
         (
             &unknown,
@@ -372,34 +370,97 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
     assert!(!remove_installed(&place.path, &|_| ()).await.expect("nothing there"));
 }
 
-#[test]
-fn a_machine_without_a_checked_package_is_named() {
-    assert_eq!(HERE.platform(), Some(Platform::LinuxX64));
-    let baseline = Machine { avx2: false, ..HERE };
-    assert_eq!(baseline.platform(), Some(Platform::LinuxX64Baseline));
-    let musl = Machine { glibc: false, ..HERE };
-    assert_eq!(
-        (musl.platform(), musl.to_string().as_str()),
-        (None, "linux on x86_64 without glibc")
-    );
-    let arm = Machine {
-        processor: "aarch64",
-        ..HERE
-    };
-    let text = InstallError::no_platform(arm).to_string();
-    assert!(
-        text.contains("for linux on aarch64. Install that version yourself, and set CONCLAVE_OPENCODE"),
-        "{text}"
-    );
+#[tokio::test]
+async fn an_unknown_tarball_is_named_with_the_machine_that_it_says_it_is_for() {
+    let (place, scratch) = (Place::new(), tempfile::tempdir().expect("a directory"));
+    let file = Utf8PathBuf::from_path_buf(scratch.path().join("some.tgz")).expect("UTF-8");
+    let files = [file.clone()];
+    for (manifest, said) in [
+        (
+            r#"{"name":"opencode-linux-arm64","version":"1.18.33","os":["linux"],"cpu":["arm64"]}"#,
+            "some.tgz is opencode-linux-arm64@1.18.33 for linux on arm64 (as its package.json says), which does not run on linux on \
+             x86_64. Make the right one with `npm pack opencode-linux-x64@1.18.33`",
+        ),
+        (
+            r#"{"name":"left-pad","version":"1.3.0","libc":"musl"}"#,
+            "left-pad@1.3.0 for any system on any processor with musl (as its package.json says), which does not run on linux on \
+             x86_64. Make the right one with `npm pack opencode-linux-x64@1.18.33 @vscode/ripgrep-linux-x64@1.18.0`",
+        ),
+        // One for this machine, which is not the one that was checked.
+        (
+            r#"{"name":"opencode-linux-x64","version":"1.18.34","os":["linux"],"cpu":["x64"]}"#,
+            ", though it calls itself opencode-linux-x64@1.18.34. Make it with `npm pack opencode-linux-x64@1.18.33`",
+        ),
+    ] {
+        let members = [("package/bin/opencode", "x"), ("package/package.json", manifest)];
+        std::fs::write(&file, tarball(&members)).expect("a file");
+        let error = place
+            .install(&PINS, InstallSource::Files(&files))
+            .await
+            .expect_err(said);
+        assert!(error.contains(said), "{error}");
+        assert!(!place.path.exists(), "nothing is unpacked");
+    }
 }
 
-#[test]
-fn a_full_disk_and_a_home_that_is_read_only_are_told_apart() {
-    let path = Utf8Path::new("/home/dev/.local/share/conclave");
-    let said = |kind: io::ErrorKind| InstallError::write(path, 260)(kind.into()).to_string();
-    assert!(said(io::ErrorKind::StorageFull).contains("It takes 260 MB: free some space; nothing was installed"));
-    assert!(said(io::ErrorKind::FileTooLarge).contains("`ulimit -f`"));
-    assert!(said(io::ErrorKind::ReadOnlyFilesystem).contains("Set XDG_DATA_HOME to a directory that can be written"));
+#[tokio::test]
+async fn a_file_that_changes_after_it_was_looked_at_is_not_installed() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (_, others) = package("opencode-here", "echo 1.18.33; exit");
+    let (place, scratch) = (Place::new(), tempfile::tempdir().expect("a directory"));
+    let file = Utf8PathBuf::from_path_buf(scratch.path().join("package.tgz")).expect("UTF-8");
+    let files = [file.clone()];
+    let settings = place.settings(InstallSource::Files(&files), "/usr/bin:/bin");
+    std::fs::write(&file, others).expect("a file");
+    let changed = one(&pin, Origin::File(&file), settings)
+        .await
+        .expect_err("another file")
+        .to_string();
+    assert!(
+        changed.contains("package.tgz has changed while it was read"),
+        "{changed}"
+    );
+    assert_eq!(place.files(), [""; 0]);
+    std::fs::write(&file, bytes).expect("a file");
+    one(&pin, Origin::File(&file), settings).await.expect("installed");
+    assert_eq!(place.files(), WHOLE);
+}
+
+#[tokio::test]
+async fn ripgrep_is_fetched_where_none_on_the_path_answers_as_one() {
+    let (pin, bytes) = package("opencode-here", "echo ripgrep 1.18.33");
+    let pin = Pin {
+        program: "ripgrep",
+        ..pin
+    };
+    let url = registry(StatusCode::OK, bytes).await;
+    for (script, fetched) in [("echo ripgrep 14.1.0", 0), ("exit 3", 1), ("echo rigor 1.0", 1)] {
+        let (place, programs) = (Place::new(), bin(&[("rg", script)]));
+        let settings = place.settings(InstallSource::Registry(&url), programs.path.as_str());
+        let installed = install_for(HERE, &[pin], settings).await.expect("done");
+        assert_eq!((installed.len(), place.files().len()), (fetched, fetched), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_for_want_of_room_says_how_much_it_takes() {
+    let (pin, _) = package("opencode-here", "echo 1.18.33");
+    let full = Place {
+        path: "/dev/full/conclave".into(),
+        ..Place::new()
+    };
+    let ripgrep = Pin {
+        platform: pin.platform,
+        ..PINS[2]
+    };
+    let settings = full.settings(InstallSource::Registry("http://127.0.0.1:9"), "");
+    let error = install_for(HERE, &[pin, ripgrep], settings)
+        .await
+        .expect_err("a device is not a directory");
+    let InstallError::Write { megabytes, .. } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(megabytes, pin.megabytes + ripgrep.megabytes);
 }
 
 #[test]

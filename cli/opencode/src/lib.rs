@@ -8,17 +8,18 @@ mod binary;
 mod child;
 mod errors;
 mod install;
+mod machine;
 mod path;
 mod search;
 #[cfg(test)]
 mod test_support;
 pub mod v1;
 
-pub use binary::{check_version, reported_version, shown_version};
+pub use binary::{Answered, check_version, shown_version};
 pub use child::{LaunchSettings, Sandbox, SandboxSettings, probe_sandbox};
 pub use errors::{ProcessError, StartError};
 pub use install::{InstallError, InstallSettings, InstallSource, install, remove_installed};
-pub use search::{Programs, Search, find_ripgrep, no_opencode, unfit_place};
+pub use search::{Programs, Search, no_opencode, unfit_place};
 
 /// The version of OpenCode that Conclave is made for and tested with; any other is refused.
 pub const OPENCODE_VERSION: &str = "1.18.33";

@@ -1,22 +1,16 @@
 //! Finding the programs of a review.
 
-use std::time::Duration;
-
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::{
     OPENCODE_VERSION,
-    binary::{VERSION_TIMEOUT, shown_version, version_within},
+    binary::{Answered, first_ripgrep, first_that_fits},
     child::Sandbox,
     errors::ProcessError,
     install::{installed_opencode, installed_ripgrep},
-    path::on_path,
+    path::{is_program, on_path},
 };
-
-/// Minimum time for the version of each program, also where those before it have used up the time for all.
-const MIN_VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Where the programs are looked for, in this order.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +35,14 @@ pub struct Programs {
 }
 
 impl Search<'_> {
-    /// Both programs. Where they are named or installed, `OpenCode`'s version is looked at when it runs: asking for it takes as
-    /// long as half a start.
+    /// Both programs. Where `OpenCode` is named or installed, its version is looked at when it runs: asking for it takes as long as half
+    /// a start. Ripgrep is asked here, once for a review.
     ///
     /// # Errors
     /// One of them is missing.
     pub async fn programs(self) -> Result<Programs, ProcessError> {
         let opencode = self.opencode().await?;
-        let ripgrep = find_ripgrep(self.installed, self.path)?;
+        let ripgrep = self.ripgrep().await?.binary;
         let on_path = on_path("rg", self.path).next();
         let path = match ripgrep.parent() {
             Some(directory) if on_path.as_ref() != Some(&ripgrep) => format!("{directory}:{}", self.path),
@@ -73,31 +67,33 @@ impl Search<'_> {
         if let Some(binary) = self.installed.map(installed_opencode).filter(|binary| binary.is_file()) {
             return Ok(binary);
         }
-        let mut others = Vec::new();
-        let until = Instant::now() + VERSION_TIMEOUT;
-        for binary in on_path("opencode", self.path) {
-            let version = if let Some(version) = packaged_version(&binary) {
-                Ok(version)
+        let is_pinned = |version: &str| version == OPENCODE_VERSION;
+        let all = on_path("opencode", self.path);
+        let found = first_that_fits(all, packaged_version, is_pinned, self.path, self.sandbox).await;
+        found.map(|found| found.binary).map_err(|others| {
+            if others.is_empty() {
+                not_on_path()
             } else {
-                version_within(time_for_next(until, Instant::now()), &binary, self.path, self.sandbox).await
-            };
-            match version {
-                Ok(version) if version == OPENCODE_VERSION => return Ok(binary),
-                Ok(version) => others.push(format!("{binary} is {}", shown_version(&version))),
-                Err(error) => others.push(format!("{binary} does not run: {error}")),
+                ProcessError::NoneFits(others.join("; "))
             }
-        }
-        Err(if others.is_empty() {
-            not_on_path()
-        } else {
-            ProcessError::NoneFits(others.join("; "))
         })
     }
-}
 
-/// The time for the next program: one that hangs must not keep the right one behind it from answering.
-fn time_for_next(until: Instant, now: Instant) -> Duration {
-    until.saturating_duration_since(now).max(MIN_VERSION_TIMEOUT)
+    /// The ripgrep that reviewers search with: the installed one, or the first on `PATH` that answers as ripgrep does.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn ripgrep(self) -> Result<Answered, ProcessError> {
+        let installed = self.installed.map(installed_ripgrep).filter(|file| is_program(file));
+        let all = installed.into_iter().chain(on_path("rg", self.path));
+        first_ripgrep(all, self.path, self.sandbox).await.map_err(|others| {
+            if others.is_empty() {
+                ProcessError::NoRipgrep
+            } else {
+                ProcessError::BrokenRipgrep(others.join("; "))
+            }
+        })
+    }
 }
 
 /// Returns the problem if no `OpenCode` is installed or on this `PATH`, in whichever version. None is asked, and nothing runs.
@@ -120,18 +116,6 @@ pub fn unfit_place(directory: &Utf8Path) -> Option<ProcessError> {
 
 fn not_on_path() -> ProcessError {
     ProcessError::Missing("no `opencode` on PATH".to_owned())
-}
-
-/// The ripgrep that reviewers search with.
-///
-/// # Errors
-/// There is none.
-pub fn find_ripgrep(installed: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
-    installed
-        .map(installed_ripgrep)
-        .filter(|binary| binary.is_file())
-        .or_else(|| on_path("rg", path).next())
-        .ok_or(ProcessError::NoRipgrep)
 }
 
 /// The version of the npm package that the binary is in: quicker than asking it, and nothing runs.

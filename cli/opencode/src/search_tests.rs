@@ -15,6 +15,9 @@ fn on(path: &str) -> Search<'_> {
     }
 }
 
+/// A ripgrep that says that it is one.
+const RIPGREP: &str = "echo ripgrep 15.0.0";
+
 /// The scripts of these tests write down that they ran.
 fn off() -> &'static Sandbox {
     static OFF: std::sync::LazyLock<Sandbox> = std::sync::LazyLock::new(|| Sandbox::Off("a test".to_owned()));
@@ -46,7 +49,7 @@ async fn what_is_missing_or_wrong_is_said_with_the_fix() {
         error.contains("ripgrep (`rg`) is not on PATH") && error.contains("`conclave runtime install`"),
         "{error}"
     );
-    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", "")]);
+    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", RIPGREP)]);
     let found = on(right.path.as_str()).programs().await.expect("found");
     assert_eq!(
         (found.opencode.clone(), found.path.as_str()),
@@ -81,7 +84,7 @@ fn whether_there_is_any_is_known_without_running_it() {
 #[tokio::test]
 async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_version() {
     let calls = "echo \"$*\" >> \"${0%/*}/calls\"";
-    let second = bin(&[("opencode", &format!("{calls}; echo 2.1.4")), ("rg", "")]);
+    let second = bin(&[("opencode", &format!("{calls}; echo 2.1.4")), ("rg", RIPGREP)]);
     let broken = bin(&[("opencode", "exit 3")]);
     std::fs::write(broken.path.join("opencode"), "no program").expect("a file");
     let right = bin(&[("opencode", "echo 1.18.33")]);
@@ -107,10 +110,49 @@ async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_versi
 }
 
 #[tokio::test]
-async fn each_program_has_time_to_answer_whatever_those_before_it_took() {
-    let now = Instant::now();
-    let after = |seconds| time_for_next(now + VERSION_TIMEOUT, now + Duration::from_secs(seconds)).as_secs();
-    assert_eq!([0, 5, 7, 8, 30].map(after), [8, 3, 2, 2, 2]);
+async fn a_ripgrep_that_does_not_answer_as_one_is_passed_over() {
+    let bare = bin(&[("opencode", "echo 1.18.33")]);
+    let (other, fails, good) = (
+        bin(&[("rg", "echo rigor 1.0")]),
+        bin(&[("rg", "exit 3")]),
+        bin(&[("rg", RIPGREP)]),
+    );
+    let text = bin(&[]);
+    // Without the right to execute it, it is not a program.
+    std::fs::write(text.path.join("rg"), "#!/bin/sh\necho ripgrep 15.0.0\n").expect("a file");
+    let path = format!("{}:{}:{}:{}", text.path, other.path, fails.path, good.path);
+    let found = on(&path).ripgrep().await.expect("the last");
+    assert_eq!(
+        (found.binary, found.version.as_str()),
+        (good.path.join("rg"), "ripgrep 15.0.0")
+    );
+    // What OpenCode starts under that name is the good one, too.
+    let path = format!("{}:{}:{}", bare.path, other.path, good.path);
+    let programs = on(&path).programs().await.expect("both");
+    assert_eq!(programs.path, format!("{}:{path}", good.path));
+
+    let path = format!("{}:{}:{}", bare.path, other.path, fails.path);
+    let error = on(&path).programs().await.expect_err("none works");
+    assert!(matches!(error, ProcessError::BrokenRipgrep(_)), "{error}");
+    let error = error.to_string();
+    let said = format!(
+        "{}/rg is rigor 1.0; {}/rg does not run: it ended",
+        other.path, fails.path
+    );
+    assert!(error.contains(&said), "{error}");
+    assert!(matches!(
+        on(text.path.as_str()).ripgrep().await,
+        Err(ProcessError::NoRipgrep)
+    ));
+
+    // An installed one that is broken leaves it to the one on PATH.
+    let data = bin(&[]);
+    program(&installed_ripgrep(&data.path), "exit 3");
+    let search = Search {
+        installed: Some(&data.path),
+        ..on(good.path.as_str())
+    };
+    assert_eq!(search.ripgrep().await.expect("on PATH").binary, good.path.join("rg"));
 }
 
 #[tokio::test]
@@ -144,12 +186,12 @@ async fn a_package_of_npm_says_its_version_without_running() {
 
 #[tokio::test]
 async fn what_is_named_comes_before_what_is_installed_and_that_before_the_path() {
-    let on_path = bin(&[("opencode", "echo 1.18.33"), ("rg", ""), ("mine", "")]);
+    let on_path = bin(&[("opencode", "echo 1.18.33"), ("rg", RIPGREP), ("mine", "")]);
     let data = bin(&[]);
     let (opencode, ripgrep) = (installed_opencode(&data.path), installed_ripgrep(&data.path));
     assert_eq!(opencode, data.path.join("opencode/1.18.33/opencode"));
     program(&opencode, "");
-    program(&ripgrep, "");
+    program(&ripgrep, RIPGREP);
     let search = Search {
         installed: Some(&data.path),
         ..on(on_path.path.as_str())

@@ -179,8 +179,8 @@ impl SandboxStatus {
 }
 
 /// The way of the agents out of the process that holds the keys.
-const OPENCODE: &str = "fetch OpenCode, where it is missing, with `conclave runtime install`, then review with `--runtime opencode`: it \
-                        is a process of its own";
+const OPENCODE: &str = "get OpenCode, where it is missing, with `conclave runtime install` (on x86-64 with glibc) or with its binary in \
+                        CONCLAVE_OPENCODE, then review with `--runtime opencode`: it is a process of its own";
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,7 @@ impl Arguments {
         environment: &Environment,
     ) -> Result<Self, clap::Error> {
         let given: Vec<OsString> = arguments.into_iter().collect();
-        let mut command = prepared(Self::command(), environment);
+        let mut command = command_for(&given, environment);
         let matches = command
             .try_get_matches_from_mut(&given)
             .map_err(|error| with_variable(error, &given, environment))?;
@@ -40,12 +40,36 @@ impl Arguments {
     }
 }
 
-/// The command without the variables that are empty, with switches whose variables can be written as CI systems do, and with
+/// The command as it is read where this command line is given in this environment.
+fn command_for(given: &[OsString], environment: &Environment) -> clap::Command {
+    let is_unset = |argument: &clap::Arg, name: &str| {
+        environment.get(name).is_none() || yields(argument.get_id().as_str(), given, environment)
+    };
+    prepared(Arguments::command(), &is_unset)
+}
+
+/// Returns whether an argument's variable does not count, because of another argument that excludes it: what the command line says
+/// counts more than any variable, and a file that is named more than a registry.
+fn yields(id: &str, given: &[OsString], environment: &Environment) -> bool {
+    match id {
+        "registry" => is_given(given, "--tarball") || environment.get("CONCLAVE_TARBALL").is_some(),
+        "tarball" => is_given(given, "--registry"),
+        _ => false,
+    }
+}
+
+/// Returns whether a flag stands on the command line.
+fn is_given(given: &[OsString], flag: &str) -> bool {
+    let mut words = given.iter().filter_map(|argument| argument.to_str());
+    words.any(|argument| argument.split('=').next() == Some(flag))
+}
+
+/// The command without the variables that are unset, with switches whose variables can be written as CI systems do, and with
 /// values that begin with a minus; and so all commands below it.
-fn prepared(command: clap::Command, environment: &Environment) -> clap::Command {
+fn prepared(command: clap::Command, is_unset: &impl Fn(&clap::Arg, &str) -> bool) -> clap::Command {
     let command = command.mut_args(|argument| {
         let name = argument.get_env().and_then(|name| name.to_str());
-        let is_unset = name.is_some_and(|name| environment.get(name).is_none());
+        let is_unset = name.is_some_and(|name| is_unset(&argument, name));
         let argument = if is_unset { argument.env(None::<&str>) } else { argument };
         if matches!(argument.get_action(), ArgAction::SetTrue) {
             argument.value_parser(BoolishValueParser::new())
@@ -56,7 +80,7 @@ fn prepared(command: clap::Command, environment: &Environment) -> clap::Command 
             argument
         }
     });
-    command.mut_subcommands(|below| prepared(below, environment))
+    command.mut_subcommands(|below| prepared(below, is_unset))
 }
 
 /// An argument of the command line that has an empty value, as its usage shows it.
@@ -84,11 +108,7 @@ fn with_variable(mut error: clap::Error, given: &[OsString], environment: &Envir
         return error;
     };
     let variable = format!("{PREFIX}{}", long.to_uppercase().replace('-', "_"));
-    let is_given = given
-        .iter()
-        .filter_map(|argument| argument.to_str())
-        .any(|argument| argument.split('=').next() == Some(flag.as_str()));
-    if !is_given && environment.get(&variable).is_some() {
+    if !is_given(given, &flag) && environment.get(&variable).is_some() {
         let _ = error.insert(
             ContextKind::InvalidArg,
             ContextValue::String(format!("{variable} ({flag})")),
@@ -161,6 +181,35 @@ mod tests {
                 "{line:?}: {text}"
             );
         }
+    }
+
+    #[test]
+    fn a_registry_and_a_file_exclude_each_other_on_the_command_line_alone() {
+        let (registry, tarball) = (["--registry", "https://a.example"], ["--tarball", "a.tgz"]);
+        let text = refusal(&[&["runtime", "install"][..], &registry, &tarball].concat());
+        assert!(text.contains("cannot be used with"), "{text}");
+        // The variables that count beside them, where both are set.
+        let set = environment(&[
+            ("CONCLAVE_REGISTRY", "https://b.example"),
+            ("CONCLAVE_TARBALL", "b.tgz"),
+        ]);
+        let counting = |line: &[&str], set: &Environment| {
+            let given: Vec<OsString> = line.iter().map(OsString::from).collect();
+            let command = command_for(&given, set);
+            let runtime = command.find_subcommand("runtime").expect("a command");
+            let install = runtime.find_subcommand("install").expect("a command");
+            let found = install.get_arguments().filter_map(clap::Arg::get_env);
+            found
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(counting(&tarball, &set), ["CONCLAVE_TARBALL"]);
+        assert_eq!(counting(&["--tarball=a.tgz"], &set), ["CONCLAVE_TARBALL"]);
+        assert_eq!(counting(&registry, &set), [""; 0]);
+        assert_eq!(counting(&[], &set), ["CONCLAVE_TARBALL"]);
+        let alone = environment(&[("CONCLAVE_REGISTRY", "https://b.example")]);
+        assert_eq!(counting(&[], &alone), ["CONCLAVE_REGISTRY"]);
+        assert_eq!(counting(&tarball, &alone), [""; 0]);
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub(crate) enum RuntimeCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArguments {
-    /// The registry of npm packages; by default what npm is set to, else registry.npmjs.org
+    /// The registry of npm packages; by default what npm is set to (`npm_config_registry`, else `~/.npmrc`), else registry.npmjs.org
     #[arg(long, value_name = "URL", env = "CONCLAVE_REGISTRY", conflicts_with = "tarball")]
     pub(crate) registry: Option<String>,
     /// A package's file, made by `npm pack`, in place of a registry; can be given more than once

@@ -5,7 +5,6 @@ use conclave_opencode::{InstallError, InstallSettings, InstallSource, install, r
 use crate::{
     args::{InstallArguments, RuntimeCommand},
     context::Context,
-    env::names,
     exit::{Exit, Failure},
     run::{
         directory::programs_directory,
@@ -34,11 +33,14 @@ pub(super) async fn run(command: RuntimeCommand, context: &Context) -> Result<Ex
 async fn install_programs(arguments: &InstallArguments, context: &Context) -> Result<Exit, Failure> {
     let Context { env, output, .. } = context;
     let directory = programs_directory(env).ok_or(InstallError::NoDirectory)?;
-    let registry = arguments.registry.as_deref().or_else(|| env.get(names::NPM_REGISTRY));
+    let registry = match (&arguments.registry, arguments.tarball.as_slice()) {
+        (None, []) => env.npm_registry()?,
+        (named, _) => named.clone(),
+    };
     install(InstallSettings {
         directory: &directory,
         source: match arguments.tarball.as_slice() {
-            [] => InstallSource::Registry(registry.unwrap_or(REGISTRY)),
+            [] => InstallSource::Registry(registry.as_deref().unwrap_or(REGISTRY)),
             files => InstallSource::Files(files),
         },
         path: env.path(),

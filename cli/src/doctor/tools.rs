@@ -3,9 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
 use conclave_git::{Repository, places_around};
-use conclave_opencode::{
-    OPENCODE_VERSION, ProcessError, Sandbox, Search, check_version, find_ripgrep, reported_version, shown_version,
-};
+use conclave_opencode::{OPENCODE_VERSION, ProcessError, Search, check_version, shown_version};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Found, Request, settings};
@@ -72,14 +70,8 @@ async fn runtime(request: &Request<'_>, required: Option<SandboxLevel>) -> (Runt
         check_version(&binary, search.path, &around).await?;
         Ok::<_, ProcessError>(binary)
     };
-    let ripgrep = find_ripgrep(search.installed, search.path);
     // Both at once: one that does not answer does not add its time to the other's.
-    let (opencode, ripgrep) = tokio::join!(opencode, async {
-        match ripgrep {
-            Ok(binary) => Ok(self::ripgrep(&binary, search.path, &around).await),
-            Err(problem) => Err(problem),
-        }
-    });
+    let (opencode, ripgrep) = tokio::join!(opencode, search.ripgrep());
     let opencode = match opencode {
         Err(problem) if may_be_native => return native(&problem),
         Err(error) => Err(Check::of_error("opencode", &error)),
@@ -88,7 +80,10 @@ async fn runtime(request: &Request<'_>, required: Option<SandboxLevel>) -> (Runt
     let ripgrep = match ripgrep {
         Err(problem) if may_be_native => return native(&problem),
         Err(error) => Check::of_error("ripgrep", &error),
-        Ok(check) => check,
+        Ok(found) => {
+            let version = shown_version(&found.version);
+            Check::ok("ripgrep", format!("{version} at {}", found.binary))
+        }
     };
     let runtime = opencode.is_ok().then(|| Check::ok("runtime", "OpenCode"));
     let checks = runtime
@@ -96,19 +91,6 @@ async fn runtime(request: &Request<'_>, required: Option<SandboxLevel>) -> (Runt
         .chain([opencode.unwrap_or_else(|failure| failure), ripgrep])
         .collect();
     (RuntimeName::OpenCode, checks)
-}
-
-async fn ripgrep(binary: &Utf8Path, path: &str, sandbox: &Sandbox) -> Check {
-    const NAME: &str = "ripgrep";
-    match reported_version(binary, path, sandbox).await {
-        Ok(version) if version.starts_with("ripgrep ") => {
-            Check::ok(NAME, format!("{} at {binary}", shown_version(&version)))
-        }
-        Ok(_) => Check::failure(NAME, format!("{binary} is not ripgrep"))
-            .next("install the package `ripgrep`, or fetch it: conclave runtime install"),
-        Err(error) => Check::failure(NAME, format!("{binary} does not run: {error}"))
-            .next("install the package `ripgrep`, or fetch it: conclave runtime install"),
-    }
 }
 
 /// The native runtime in the place of an OpenCode that cannot be used.

@@ -75,7 +75,8 @@ variables! {
     AGENTS_MD_TEMPLATE_URL = "CONCLAVE_AGENTS_MD_TEMPLATE_URL";
     /// Path of the OpenCode binary; by default the one that `conclave runtime install` has fetched, else the `opencode` on `PATH` that is the right version.
     OPENCODE = "CONCLAVE_OPENCODE";
-    /// Registry of npm packages that `conclave runtime install` fetches from, as npm and npx set it; `--registry` comes first.
+    /// Registry of npm packages that `conclave runtime install` fetches from, as npm and npx set it, in small or capital letters;
+    /// `--registry` comes first, and `registry` in `~/.npmrc` last.
     NPM_REGISTRY = "npm_config_registry";
     /// `off` starts OpenCode without the operating system's sandbox, and every review says so; by default it is `on`.
     SANDBOX = "CONCLAVE_SANDBOX";

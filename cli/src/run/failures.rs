@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use conclave_certificates::ClientError;
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_gateway::ConfigError;
 use conclave_git::GitError;
@@ -56,7 +57,9 @@ pub(crate) fn kind(failure: &Failure) -> FailureKind {
         // A recording that cannot be read was named by the caller.
         | Failure::Gateway(ConfigError::Recording(..)) => FailureKind::Settings,
         // The machine is another one than the run needs.
-        Failure::Sandbox { .. } | Failure::Install(_) => FailureKind::WrongImage,
+        Failure::Sandbox { .. }
+        | Failure::Install(_)
+        | Failure::Gateway(ConfigError::Client(ClientError::NoAuthorities)) => FailureKind::WrongImage,
         Failure::Hook(_) | Failure::Gateway(_) | Failure::Config(_) | Failure::Memory(_) | Failure::Io { .. } => {
             FailureKind::Internal
         }
@@ -90,9 +93,10 @@ fn of_api(error: &ApiError) -> FailureKind {
 fn of_process(error: &ProcessError) -> FailureKind {
     match error {
         ProcessError::Missing(_) | ProcessError::NoneFits(_) => FailureKind::RuntimeMissing,
-        ProcessError::Version { .. } | ProcessError::NoVersion { .. } | ProcessError::NoRipgrep => {
-            FailureKind::WrongImage
-        }
+        ProcessError::Version { .. }
+        | ProcessError::NoVersion { .. }
+        | ProcessError::NoRipgrep
+        | ProcessError::BrokenRipgrep(_) => FailureKind::WrongImage,
         ProcessError::Place(_) => FailureKind::Settings,
         // A program for another machine or C library, or one that the job's user may not run.
         ProcessError::Start(_, source)
@@ -153,6 +157,11 @@ mod tests {
             (Failure::Process(version), RunStage::Runtime, FailureKind::WrongImage),
             (
                 Failure::Process(ProcessError::NoRipgrep),
+                RunStage::Runtime,
+                FailureKind::WrongImage,
+            ),
+            (
+                Failure::Gateway(ClientError::NoAuthorities.into()),
                 RunStage::Runtime,
                 FailureKind::WrongImage,
             ),

@@ -38,7 +38,7 @@ pub async fn examine(
     http: &HttpSettings,
     limit: Duration,
 ) -> Result<KeyAnswer, ConfigError> {
-    let client = client(http, limit)?;
+    let client = client(http, limit, [&upstream.base_url])?;
     let wrong = || ConfigError::BaseUrl(upstream.name.clone());
     let mut base = upstream.base_url.clone();
     base.set_path(&format!("{}/", base.path().trim_end_matches('/')));

@@ -56,6 +56,6 @@ fn a_missing_ca_file_is_an_error() {
         system_proxy: false,
         extra_ca_file: Some("does/not/exist.pem".into()),
     };
-    let error = client(&http, Duration::from_secs(1)).expect_err("no such file");
+    let error = client(&http, Duration::from_secs(1), []).expect_err("no such file");
     assert!(matches!(error, ConfigError::CaFile { .. }), "{error}");
 }

@@ -61,11 +61,12 @@ impl Core {
             name: upstream.name.clone(),
             wire: upstream.wire,
         });
+        let addresses = config.providers.iter().map(|upstream| &upstream.base_url);
         let accounting = UsageAccounting::new(config.budget, config.prices, config.trace, Arc::clone(&events));
         Ok(Self {
             source: CallSource::new(config.recording, recorded, cleaner)?,
             providers: provider::providers(&config.providers)?,
-            client: provider::client(&config.http, config.limits.connect)?,
+            client: provider::client(&config.http, config.limits.connect, addresses)?,
             redactor,
             warming: Arc::default(),
             run_key: config.run_key,

@@ -3,10 +3,9 @@
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_certificates::CertificatesError;
+use conclave_certificates::{CertificatesError, ClientError};
 
-use super::pins::Machine;
-use crate::OPENCODE_VERSION;
+use crate::{OPENCODE_VERSION, machine::Machine};
 
 /// The cause why a program was not installed. What was installed before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -17,12 +16,15 @@ pub enum InstallError {
     /// There is no package that could be checked.
     #[error(
         "Conclave has no checksum of OpenCode {OPENCODE_VERSION} for {0}. Install that version yourself, and set \
-         CONCLAVE_OPENCODE to its binary"
+         CONCLAVE_OPENCODE to its binary, or review with `--runtime native`"
     )]
     Platform(String),
     /// The address of the registry cannot be used. It is not repeated here: it may have a password in it, in whatever form.
-    #[error("the registry's address cannot be used: {0}. Correct npm_config_registry or --registry")]
+    #[error("the registry's address cannot be used: {0}. Correct --registry, npm_config_registry or ~/.npmrc")]
     Registry(String),
+    /// There is no client to ask the registry with.
+    #[error("{0}, or bring the file with --tarball")]
+    Client(#[from] ClientError),
     /// The certificates that are to be trusted cannot be read.
     #[error("{0}. Correct CONCLAVE_CA_FILE, or what --ca-file names")]
     Certificates(#[from] CertificatesError),
@@ -78,14 +80,16 @@ pub enum InstallError {
     },
     /// A file that is none of the packages.
     #[error(
-        "{file} is none of the packages for this machine: its SHA-512 is {found}. Make it with `npm pack {expected}`"
+        "{file} is none of the packages for this machine: its SHA-512 is {found}{claim}. Make it with `npm pack {expected}`"
     )]
     UnknownFile {
         /// The file.
         file: Utf8PathBuf,
         /// The checksum that it has.
         found: String,
-        /// The packages for this machine, with their versions.
+        /// The package that it says it is, as the end of a sentence, or nothing.
+        claim: String,
+        /// The packages for this machine that it may have been meant to be, with their versions.
         expected: String,
     },
     /// A file that is the package of another kind of machine.
@@ -100,6 +104,9 @@ pub enum InstallError {
         /// The package that it has to be.
         expected: String,
     },
+    /// The file is not the one any more that was looked at.
+    #[error("{0} has changed while it was read. Nothing of it was kept; name a file that nothing else writes to")]
+    Changed(Utf8PathBuf),
     /// The file cannot be read.
     #[error("failed to read {0}: {1}. Name a package's file with --tarball, as `npm pack` makes it")]
     Read(Utf8PathBuf, #[source] io::Error),
@@ -112,6 +119,14 @@ pub enum InstallError {
         source: io::Error,
         /// Disk space that it takes, in megabytes.
         megabytes: u64,
+    },
+    /// A program cannot be removed.
+    #[error("failed to remove {path}: {source}. Let this user write there, and repeat `conclave runtime remove`")]
+    Remove {
+        /// The place.
+        path: Utf8PathBuf,
+        /// The reason.
+        source: io::Error,
     },
     /// The program does not run on this machine.
     #[error(
@@ -138,6 +153,13 @@ impl InstallError {
             path: path.to_owned(),
             source,
             megabytes,
+        }
+    }
+
+    pub(super) fn remove(path: &Utf8Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Remove {
+            path: path.to_owned(),
+            source,
         }
     }
 }
@@ -169,5 +191,42 @@ fn remedy(error: &io::Error, megabytes: &u64) -> String {
             format!("It takes {megabytes} MB: raise the limit on the size of a file (`ulimit -f`)")
         }
         _ => "Set XDG_DATA_HOME to a directory that can be written".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::USUAL;
+
+    #[test]
+    fn a_machine_without_a_checked_package_is_named_with_what_works_there() {
+        let arm = Machine {
+            processor: "aarch64",
+            ..USUAL
+        };
+        let text = InstallError::no_platform(arm).to_string();
+        assert!(
+            text.contains("for linux on aarch64. Install that version yourself, and set CONCLAVE_OPENCODE")
+                && text.ends_with("or review with `--runtime native`"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_full_disk_and_a_home_that_is_read_only_are_told_apart() {
+        let path = Utf8Path::new("/home/dev/.local/share/conclave");
+        let said = |kind: io::ErrorKind| InstallError::write(path, 260)(kind.into()).to_string();
+        assert!(said(io::ErrorKind::StorageFull).contains("It takes 260 MB: free some space; nothing was installed"));
+        assert!(said(io::ErrorKind::FileTooLarge).contains("`ulimit -f`"));
+        assert!(
+            said(io::ErrorKind::ReadOnlyFilesystem).contains("Set XDG_DATA_HOME to a directory that can be written")
+        );
+        // Nothing was to be installed where something cannot be removed.
+        let error = InstallError::remove(path)(io::ErrorKind::ReadOnlyFilesystem.into()).to_string();
+        assert!(
+            error.contains("repeat `conclave runtime remove`") && !error.contains("XDG_DATA_HOME"),
+            "{error}"
+        );
     }
 }

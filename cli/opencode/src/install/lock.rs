@@ -10,7 +10,7 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::libc::O_NOFOLLOW;
 
-use super::{PARTIAL, pins::PINS};
+use super::{PARTIAL, pins::PINS, swap::restore};
 
 /// Time between two looks for another installation's end.
 const POLL: Duration = Duration::from_millis(100);
@@ -39,8 +39,8 @@ impl Drop for Alone {
     }
 }
 
-/// Waits until no other installation works here, and removes what one that was killed has left. A file system without locks
-/// has none to wait for.
+/// Waits until no other installation works here, and removes what one that was killed has left; a program that it had moved away and
+/// not yet replaced goes back to its place. A file system without locks has none to wait for.
 pub(super) async fn alone(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)) -> io::Result<Alone> {
     let path = directory.join(NAME);
     let mut waits = false;
@@ -78,10 +78,12 @@ pub(super) async fn alone(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)
         }
     };
     for pin in &PINS {
-        let Ok(entries) = directory.join(pin.directory_name()).read_dir_utf8() else {
+        let home = directory.join(pin.directory_name());
+        let Ok(entries) = home.read_dir_utf8() else {
             continue;
         };
         for entry in entries.flatten().filter(|entry| entry.file_name().starts_with(PARTIAL)) {
+            restore(&entry.path().join(pin.version), &home.join(pin.version));
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

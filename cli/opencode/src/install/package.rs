@@ -26,7 +26,7 @@ const CONNECT: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Bytes that are read at once.
-const PIECE: usize = 1 << 20;
+pub(super) const PIECE: usize = 1 << 20;
 
 /// The client of a registry.
 pub(super) struct Registry {
@@ -46,9 +46,7 @@ impl Registry {
             ));
         }
         let builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
-        let certificates = ExtraCertificates::read(extra_ca_file)?;
-        let client = certificates.trusted_by(builder).build();
-        let client = client.map_err(|error| InstallError::Registry(innermost(&error)))?;
+        let client = ExtraCertificates::read(extra_ca_file)?.client(builder, [&url])?;
         Ok(Self { url, client })
     }
 
@@ -82,8 +80,7 @@ impl Registry {
             });
         }
         let write = |error| InstallError::write(to, pin.megabytes)(error);
-        let mut file = File::create_new(to).map_err(write)?;
-        let mut sum = Sha512::new();
+        let mut file = Summing::new(File::create_new(to).map_err(write)?);
         let mut room = pin.megabytes * 1_000_000;
         let mut body = response.bytes_stream();
         while let Some(piece) = body.next().await {
@@ -92,7 +89,6 @@ impl Registry {
                 cause: innermost(&error),
                 package: named(pin),
             })?;
-            sum.update(&piece);
             // What is larger is another file: its end is not awaited.
             let Some(left) = room.checked_sub(piece.len() as u64) else {
                 break;
@@ -100,12 +96,12 @@ impl Registry {
             room = left;
             file.write_all(&piece).map_err(write)?;
         }
-        Ok(STANDARD.encode(sum.finalize()))
+        Ok(file.sum())
     }
 }
 
 /// Opens a file that a person has named. A pipe would be waited for, and a device may have no end.
-fn open(path: &Utf8Path) -> io::Result<File> {
+pub(super) fn open(path: &Utf8Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(O_NONBLOCK).open(path)?;
     if file.metadata()?.is_file() {
         Ok(file)
@@ -117,25 +113,58 @@ fn open(path: &Utf8Path) -> io::Result<File> {
 
 /// Returns the checksum of a file.
 pub(super) async fn sum_of(file: &Utf8Path) -> io::Result<String> {
-    let mut sum = Sha512::new();
-    let mut file = open(file)?;
-    let mut piece = vec![0; PIECE];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(STANDARD.encode(sum.finalize())),
-            count => sum.update(&piece[..count]),
-        }
-        yield_now().await;
+    let mut to = Summing::new(io::sink());
+    copy(&mut open(file)?, &mut to, |error| error, |error| error).await?;
+    Ok(to.sum())
+}
+
+/// Copies the file of a package to this path, and returns the checksum of the copy. Of a file that is larger than the package, only the
+/// beginning is copied.
+pub(super) async fn take_over(file: &Utf8Path, pin: &Pin, to: &Utf8Path) -> Result<String, InstallError> {
+    let read = |error| InstallError::Read(file.to_owned(), error);
+    let write = |error| InstallError::write(to, pin.megabytes)(error);
+    let mut from = open(file).map_err(read)?.take(pin.megabytes * 1_000_000);
+    let mut copied = Summing::new(File::create_new(to).map_err(write)?);
+    copy(&mut from, &mut copied, read, write).await?;
+    Ok(copied.sum())
+}
+
+/// Writes on what is written to it, and sums it up.
+struct Summing<W> {
+    to: W,
+    sum: Sha512,
+}
+
+impl<W> Summing<W> {
+    fn new(to: W) -> Self {
+        Self { to, sum: Sha512::new() }
+    }
+
+    /// The checksum, as a registry has it.
+    fn sum(self) -> String {
+        STANDARD.encode(self.sum.finalize())
+    }
+}
+
+impl<W: Write> Write for Summing<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let count = self.to.write(piece)?;
+        self.sum.update(&piece[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }
 
 /// Copies to the end.
-async fn copy(
+async fn copy<E>(
     from: &mut impl Read,
     to: &mut impl Write,
-    read: impl Fn(io::Error) -> InstallError,
-    write: impl Fn(io::Error) -> InstallError,
-) -> Result<(), InstallError> {
+    read: impl Fn(io::Error) -> E,
+    write: impl Fn(io::Error) -> E,
+) -> Result<(), E> {
     let mut piece = vec![0; PIECE];
     loop {
         match from.read(&mut piece).map_err(&read)? {

@@ -1,6 +1,6 @@
 //! The packages that are fetched, each with its checksum.
 
-use crate::OPENCODE_VERSION;
+use crate::{OPENCODE_VERSION, machine::Platform};
 
 /// A package of npm's registry with one program in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,75 +34,16 @@ impl Pin {
         self.program.to_lowercase()
     }
 
+    /// The part of the package's name that it has on every platform.
+    pub(super) fn stem(&self) -> &'static str {
+        self.package.split("-linux").next().unwrap_or(self.package)
+    }
+
     /// The address of its file below the registry's, as npm builds it.
     pub(super) fn path(&self) -> String {
         let Self { package, release, .. } = self;
         let name = package.rsplit('/').next().unwrap_or(package);
         format!("{package}/-/{name}-{release}.tgz")
-    }
-}
-
-/// A kind of machine, as packages tell them apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Platform {
-    /// Linux with glibc on x86-64, with AVX2.
-    LinuxX64,
-    /// The same without AVX2.
-    LinuxX64Baseline,
-}
-
-impl Platform {
-    /// Returns whether this kind of machine runs what is made for `other`.
-    pub(super) fn runs(self, other: Self) -> bool {
-        self == other || (self, other) == (Self::LinuxX64, Self::LinuxX64Baseline)
-    }
-}
-
-/// The facts of a machine that decide.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Machine {
-    pub(super) system: &'static str,
-    pub(super) processor: &'static str,
-    pub(super) avx2: bool,
-    /// The loader of programs that need glibc is there.
-    pub(super) glibc: bool,
-}
-
-impl Machine {
-    /// This one.
-    pub(super) fn here() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        let avx2 = std::arch::is_x86_feature_detected!("avx2");
-        #[cfg(not(target_arch = "x86_64"))]
-        let avx2 = false;
-        let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
-        Self {
-            system: std::env::consts::OS,
-            processor: std::env::consts::ARCH,
-            avx2,
-            glibc: loaders.iter().any(|loader| std::path::Path::new(loader).exists()),
-        }
-    }
-
-    /// Its platform, if there are packages for it.
-    pub(super) fn platform(self) -> Option<Platform> {
-        match (self.system, self.processor) {
-            ("linux", _) if !self.glibc => None,
-            ("linux", "x86_64") if self.avx2 => Some(Platform::LinuxX64),
-            ("linux", "x86_64") => Some(Platform::LinuxX64Baseline),
-            _ => None,
-        }
-    }
-}
-
-impl std::fmt::Display for Machine {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let libc = if self.system == "linux" && !self.glibc {
-            " without glibc"
-        } else {
-            ""
-        };
-        write!(formatter, "{} on {}{libc}", self.system, self.processor)
     }
 }
 

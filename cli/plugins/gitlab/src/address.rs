@@ -81,7 +81,7 @@ impl MergeRequestAddress {
         if let Some(located) = known.and_then(|api| self.below(api)) {
             return Ok(located);
         }
-        let http = builder(ca_files)?.timeout(TIMEOUT).build();
+        let http = builder(ca_files, Some(&self.origin))?.timeout(TIMEOUT).build();
         let http = http.map_err(|error| ApiError::unreachable(GITLAB, self.host(), "prepare the client", error))?;
         let mut reason = None;
         for depth in 0..self.segments.len() - 1 {

@@ -66,7 +66,7 @@ pub struct Examination {
 
 /// Returns whether the files with certificates can be used.
 pub fn check_certificates(files: &[std::path::PathBuf]) -> Result<(), ApiError> {
-    builder(files).map(drop)
+    builder(files, None).map(drop)
 }
 
 #[derive(Deserialize)]

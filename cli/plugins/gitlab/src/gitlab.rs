@@ -15,6 +15,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::{
     GitLabSettings,
@@ -46,8 +47,9 @@ impl GitLab {
             hidden_limit: |_, _, _| None,
             wait: |_, headers| asked_wait(headers),
         };
+        let builder = builder(&settings.ca_files, Some(&settings.api_url))?;
         Ok(Self {
-            http: HttpClient::new(builder(&settings.ca_files)?, &settings.api_url, dialect, timeouts)?,
+            http: HttpClient::new(builder, &settings.api_url, dialect, timeouts)?,
             api_url: settings.api_url.as_str().trim_end_matches('/').to_owned(),
             project: settings.project.clone(),
             iid: settings.iid,
@@ -117,9 +119,9 @@ pub(crate) fn encoded(part: &str) -> impl std::fmt::Display {
     utf8_percent_encode(part, NON_ALPHANUMERIC)
 }
 
-/// A client's settings that hold for every request to GitLab.
-pub(crate) fn builder(ca_files: &[PathBuf]) -> Result<ClientBuilder, ApiError> {
-    client_builder(ca_files, "--ca-file, or CI_SERVER_TLS_CA_FILE")
+/// A client's settings that hold for every request to GitLab, which is at this address, if it is known.
+pub(crate) fn builder(ca_files: &[PathBuf], address: Option<&Url>) -> Result<ClientBuilder, ApiError> {
+    client_builder(ca_files, "--ca-file, or CI_SERVER_TLS_CA_FILE", address)
 }
 
 #[cfg(test)]

@@ -177,8 +177,7 @@ impl AdminClient {
         }
         let client = Client::builder().timeout(LIMIT).redirect(Policy::none());
         let client = certificates
-            .trusted_by(client)
-            .build()
+            .client(client, [&url])
             .map_err(|error| AdminError::Service {
                 host: host(&url),
                 problem: format!("cannot be asked: {error}"),

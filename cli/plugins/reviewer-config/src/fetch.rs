@@ -145,7 +145,7 @@ struct Answer {
 impl Fetcher {
     pub(crate) fn new(source: ConfigSource) -> Result<Self, FetchError> {
         let client = Client::builder().redirect(Policy::none());
-        let client = source.certificates.trusted_by(client).build();
+        let client = source.certificates.client(client, [&source.url]);
         Ok(Self {
             client: client.map_err(|error| FetchError::Unreachable(error.to_string()))?,
             source,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conclave_certificates::ExtraCertificates;
+use conclave_certificates::{ClientError, ExtraCertificates};
 use conclave_shared::problem::Problem;
 use reqwest::{Client, Response, redirect::Policy};
 use url::Url;
@@ -16,10 +16,11 @@ const MAX_ANSWER: usize = 512 * 1024;
 /// What is said of an answer that is none of a tracker's, as the end of "the tracker …".
 pub(crate) const STRANGE: &str = "answers with something else than a tracker would";
 
-/// A client. It follows no redirect: a token is for the address that somebody has set, and for no other.
-pub(crate) fn client(certificates: &ExtraCertificates) -> reqwest::Result<Client> {
-    let client = Client::builder().timeout(REQUEST).redirect(Policy::none());
-    certificates.trusted_by(client).build()
+/// A client of the tracker at this address, whose requests have so much time. It follows no redirect: a token is for the address that a
+/// user has set, and for no other.
+pub(crate) fn client(url: &Url, limit: Duration, certificates: &ExtraCertificates) -> Result<Client, ClientError> {
+    let client = Client::builder().timeout(limit).redirect(Policy::none());
+    certificates.client(client, [url])
 }
 
 /// A route of the tracker, which may be installed below a path.

@@ -7,7 +7,6 @@ use conclave_shared::{
     routes,
     telemetry::{BatchAnswer, DatabaseSize, EventBatch},
 };
-use reqwest::redirect::Policy;
 
 use crate::{TelemetrySettings, http};
 
@@ -28,9 +27,8 @@ pub async fn probe(settings: &TelemetrySettings, limit: Duration) -> Result<Prob
     let access = &settings.access;
     let mut url = settings.url.clone();
     url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
-    let client = reqwest::Client::builder().timeout(limit).redirect(Policy::none());
-    let client = settings.certificates.trusted_by(client).build();
-    let post = client.map_err(|error| error.to_string())?.post(url);
+    let client = http::client(&url, limit, &settings.certificates);
+    let post = client.map_err(|error| format!("cannot be reached: {error}"))?.post(url);
     let response = access
         .on(post)
         .await?

@@ -198,7 +198,7 @@ fn next(shared: &Shared, sending: usize) -> Step {
 }
 
 async fn send_all(shared: Arc<Shared>) {
-    let client = match http::client(&shared.settings.certificates) {
+    let client = match http::client(&shared.settings.url, http::REQUEST, &shared.settings.certificates) {
         Ok(client) => client,
         Err(error) => {
             tracing::warn!(%error, "no telemetry can be sent");

@@ -66,7 +66,7 @@ pub struct TrackerClient {
 impl TrackerClient {
     /// A client of the tracker at this address.
     pub fn new(url: Url, access: TrackerAccess, certificates: &ExtraCertificates) -> Result<Self, MemoryError> {
-        let client = http::client(certificates).map_err(|error| MemoryError::Service {
+        let client = http::client(&url, http::REQUEST, certificates).map_err(|error| MemoryError::Service {
             host: host(&url),
             trouble: format!("cannot be asked: {error}"),
         })?;

@@ -19,8 +19,9 @@ use opentelemetry_sdk::{
         SpanExporter as ExportSpans, SpanProcessor,
     },
 };
-use reqwest::{blocking::Client, redirect::Policy};
+use reqwest::{Client, blocking, redirect::Policy};
 use secrecy::ExposeSecret;
+use url::Url;
 
 use crate::{TracingError, TracingSettings};
 
@@ -54,7 +55,7 @@ impl Export {
             .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(client(&settings.certificates)?)
+            .with_http_client(client(&settings.endpoint, &settings.certificates)?)
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!(
                 "{}/v1/traces",
@@ -111,19 +112,16 @@ impl Export {
 
 /// The client. The batch processor sends on a thread of its own and waits there, so it is a blocking one, which must not be made
 /// where a runtime is.
-fn client(certificates: &ExtraCertificates) -> Result<Client, TracingError> {
-    let certificates = certificates.certificates().to_vec();
-    let making = std::thread::spawn(move || {
-        // The collector's secret headers are for it alone.
-        let client = Client::builder().timeout(FLUSH).redirect(Policy::none());
-        if certificates.is_empty() {
-            client.build()
-        } else {
-            client.tls_certs_merge(certificates).build()
-        }
-    });
+fn client(endpoint: &Url, certificates: &ExtraCertificates) -> Result<blocking::Client, TracingError> {
+    let unusable = |why: &dyn std::fmt::Display| TracingError(format!("traces cannot be sent: {why}"));
+    // The collector's secret headers are for it alone.
+    let settings = Client::builder().redirect(Policy::none());
+    let settings = certificates
+        .trusted_by(settings, [endpoint])
+        .map_err(|error| unusable(&error))?;
+    let making = std::thread::spawn(move || blocking::ClientBuilder::from(settings).timeout(FLUSH).build());
     let made = making.join().ok().and_then(Result::ok);
-    made.ok_or_else(|| TracingError("traces cannot be sent: the HTTPS client cannot be set up".to_owned()))
+    made.ok_or_else(|| unusable(&"the HTTPS client cannot be set up"))
 }
 
 /// Counts the spans that ended, before the queue may drop one.
@@ -211,9 +209,10 @@ mod tests {
             );
             stream.write_all(answer.as_bytes()).expect("sent");
         });
-        let client = client(&ExtraCertificates::default()).expect("a client");
+        let endpoint: Url = format!("http://{address}/v1/traces").parse().expect("a URL");
+        let client = client(&endpoint, &ExtraCertificates::default()).expect("a client");
         let response = client
-            .post(format!("http://{address}/v1/traces"))
+            .post(endpoint)
             .header("x-team", "the-team-key")
             .send()
             .expect("an answer");

@@ -83,8 +83,8 @@ pub(crate) async fn find_programs(env: &Environment, sandbox: &Sandbox) -> Resul
     search.programs().await
 }
 
-/// Returns whether a problem is one of an OpenCode that is there: another version, one that cannot be started, or one that does not
-/// find its way here.
+/// Returns whether a problem is one of an OpenCode or a ripgrep that is there: another version, one that cannot be started, or one that
+/// does not find its way here.
 const fn is_its_own(problem: &ProcessError) -> bool {
     matches!(
         problem,
@@ -92,6 +92,7 @@ const fn is_its_own(problem: &ProcessError) -> bool {
             | ProcessError::Version(..)
             | ProcessError::NoVersion(..)
             | ProcessError::Start(..)
+            | ProcessError::BrokenRipgrep(_)
             | ProcessError::Place(_)
     )
 }
