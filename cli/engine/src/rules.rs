@@ -253,8 +253,8 @@ impl CheckedRule {
             left_out.map_or_else(String::new, |file| format!(" ({})", file.reason))
         };
         let names = |files: &[String], unlisted: usize| {
-            let named = files.iter().take(Self::NAMED);
-            let mut names: Vec<String> = named.map(|path| file(path) + &reason(path)).collect();
+            let shown = files.iter().take(Self::NAMED);
+            let mut names: Vec<String> = shown.map(|path| file(path) + &reason(path)).collect();
             let more = files.len() - names.len() + unlisted;
             if more > 0 {
                 names.push(format!("{more} more"));

@@ -196,8 +196,7 @@ pub(crate) async fn prepare(
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
     of_plan.extend(organization::not_shown_in(&plan, not_shown));
     let runtime = assembled.for_plan(&plan, &config);
-    of_plan.extend(efforts::without_effect(&plan, &config, &runtime.providers));
-    of_plan.extend(efforts::nameless_budgets(&config, &runtime.providers));
+    of_plan.extend(efforts::warnings(&plan, &config, &runtime.providers));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     unread.extend(holds::of_rules(&rules.left_out));

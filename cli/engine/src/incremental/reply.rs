@@ -121,7 +121,7 @@ pub(super) fn is_courtesy(answer: &OwnWords) -> bool {
 }
 
 /// Returns whether a person asks something in their own words.
-pub fn asks(comment: &OwnWords) -> bool {
+pub(crate) fn asks(comment: &OwnWords) -> bool {
     sentences(&text(comment)).iter().any(|sentence| sentence.question)
 }
 

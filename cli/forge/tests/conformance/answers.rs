@@ -111,8 +111,8 @@ pub(crate) async fn each_question_is_answered_where_it_stands_once_also_after_an
             thread.map_or(0, |thread| thread.answers.len())
         };
         // Where a comment on the whole takes no answer, ours quotes it, and links to it.
-        let quotes = |body: &&String| body.starts_with(&format!("> [{WHOLE}](")) && body.contains(&asked.to_string());
-        let quoted = given.iter().filter(quotes).count();
+        let is_ours = |body: &&String| body.starts_with(&format!("> [{WHOLE}](")) && body.contains(&asked.to_string());
+        let quoted = given.iter().filter(is_ours).count();
         assert_eq!((answers_in(WHOLE) + quoted, answers_in(BESIDE)), (1, 1), "{given:?}");
         assert_eq!(shown.carried_out, 0);
 

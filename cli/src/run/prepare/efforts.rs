@@ -55,8 +55,15 @@ fn wire_of(provider: &str, providers: &[Owned<ProviderSpec>]) -> Option<Provider
     known.find(|spec| spec.name == provider).map(|spec| spec.wire)
 }
 
+/// What was set of efforts, or declared for them, and has no effect.
+pub(crate) fn warnings(plan: &Plan, config: &ConfigDocument, providers: &[Owned<ProviderSpec>]) -> Vec<String> {
+    let mut warnings = without_effect(plan, config, providers);
+    warnings.extend(nameless_budgets(config, providers));
+    warnings
+}
+
 /// Budgets of thinking that were declared for models whose providers are asked in a format that has none.
-pub(crate) fn nameless_budgets(config: &ConfigDocument, providers: &[Owned<ProviderSpec>]) -> Vec<String> {
+fn nameless_budgets(config: &ConfigDocument, providers: &[Owned<ProviderSpec>]) -> Vec<String> {
     let declared = config.capabilities.iter().filter(|(_, declared)| {
         declared
             .thinking
@@ -78,7 +85,7 @@ pub(crate) fn nameless_budgets(config: &ConfigDocument, providers: &[Owned<Provi
 }
 
 /// Efforts that were set, and that the first model of a seat does not take. A default that it does not take says nothing.
-pub(crate) fn without_effect(plan: &Plan, config: &ConfigDocument, providers: &[Owned<ProviderSpec>]) -> Vec<String> {
+fn without_effect(plan: &Plan, config: &ConfigDocument, providers: &[Owned<ProviderSpec>]) -> Vec<String> {
     let capabilities = CapabilityList::new(&config.capabilities);
     let trivial = plan.is_trivial();
     let default = |name: &str| {

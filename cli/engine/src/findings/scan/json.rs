@@ -94,9 +94,9 @@ pub(super) fn scan(text: &str, first: usize) -> Option<ScanOutcome> {
         return None;
     }
     faults.extend(lists.iter_mut().flat_map(|list| std::mem::take(&mut list.faults)));
-    let lost: usize = lists.iter().map(|list| list.lost).sum();
+    let missing: usize = lists.iter().map(|list| list.lost).sum();
     let mut outcome = join(lists.into_iter().map(|list| list.findings).collect(), last);
-    outcome.lost = lost;
+    outcome.lost = missing;
     if faults.iter().any(|fault| fault.starts_with(BROKEN)) {
         let seen = traces::count(text).saturating_sub(outcome.findings.len());
         outcome.lost = outcome.lost.max(seen);

@@ -42,7 +42,7 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
     let (mut faults, mut lost) = (Vec::new(), 0);
     let mut findings = Vec::new();
     let (mut outside, mut outside_from) = (String::new(), 0);
-    let last = blocks.last().map_or(1, |last| reader.lines.at(last.begin));
+    let last_line = blocks.last().map_or(1, |last| reader.lines.at(last.begin));
     for block in blocks {
         outside.push_str(&answer[outside_from..block.begin]);
         outside_from = block.end;
@@ -51,7 +51,7 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
         findings.push(block.outcome.findings);
     }
     outside.push_str(&answer[outside_from..]);
-    let mut outcome = super::join(findings, last);
+    let mut outcome = super::join(findings, last_line);
     outcome.lost = lost + traces::count(&outside) + cut_findings(&faults);
     outcome.faults.splice(0..0, faults);
     outcome.faults.extend(reader.left_over());
