@@ -63,7 +63,7 @@ async fn post(
         };
         attempts.go_on()?;
         let link = url.map(|url| api.link(url, answer.note));
-        let body = answer_note(bot, answer, in_thread, link.as_deref());
+        let body = answer_note(&bot.signer, answer, in_thread, link.as_deref());
         let posted = if in_thread {
             api.reply(&answer.thread, &body).await
         } else {

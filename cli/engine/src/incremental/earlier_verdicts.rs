@@ -3,14 +3,14 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{QuestionAnswer, authority::argument};
+use super::{
+    authority::argument,
+    questions::{QuestionAnswer, short},
+};
 use crate::{
     judge::NOTHING_QUOTED,
     review::{AnchorState, AuthorRole, ExistingFinding, Refutation},
 };
-
-/// Maximum length of an answer in characters; more is cut.
-const MAX_ANSWER: usize = 600;
 
 /// The coordinator's word on an earlier finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -186,12 +186,6 @@ pub fn take_earlier_verdicts(arguments: &mut Value, earlier: &[ExistingFinding])
     (words, faults)
 }
 
-/// The answer without white space around it, cut; none if nothing is left.
-pub(super) fn short(answer: &str) -> Option<String> {
-    let cut: String = answer.trim().chars().take(MAX_ANSWER).collect();
-    (!cut.is_empty()).then_some(cut)
-}
-
 /// Adds what [`take_earlier_verdicts`] and [`super::take_answers`] take out to the schema of `submit_review`.
 pub fn add_to_schema(schema: &mut Value) {
     schema["properties"]["earlier"] = json!({
@@ -227,6 +221,7 @@ pub fn add_to_schema(schema: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::incremental::questions::MAX_ANSWER;
     use crate::incremental::test_support::{existing, said};
 
     fn earlier() -> Vec<ExistingFinding> {

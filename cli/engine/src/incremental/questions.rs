@@ -5,18 +5,21 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{earlier_verdicts::short, reply::asks, texts};
+use super::{reply::asks, texts};
 use crate::review::{Answer, CarryOver, Comment, OpenQuestions, Question, ReviewSubject};
 
 /// Maximum number of questions that the judge of a review is given; the others wait for the next review.
-pub(super) const MAX_OF_REVIEW: usize = 5;
+const MAX_OF_REVIEW: usize = 5;
 
 /// Maximum number of questions that the judges of all reviews of a change are given. Where no budget is set, this bounds what people
 /// who may only write comments can spend.
-pub(super) const MAX_OF_CHANGE: u64 = 20;
+const MAX_OF_CHANGE: u64 = 20;
 
 /// The most characters of a question that an answer quotes.
 const MAX_QUOTED: usize = 200;
+
+/// Maximum length of an answer in characters; more is cut.
+pub(super) const MAX_ANSWER: usize = 600;
 
 /// The judge's word on a question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -90,6 +93,12 @@ pub fn take_answers(arguments: &mut Value, questions: &[Question]) -> Vec<Questi
     answers
 }
 
+/// The answer without white space around it, cut; none if nothing is left.
+pub(super) fn short(answer: &str) -> Option<String> {
+    let cut: String = answer.trim().chars().take(MAX_ANSWER).collect();
+    (!cut.is_empty()).then_some(cut)
+}
+
 /// The questions of which nothing is said.
 pub(crate) fn without_answer<'q>(questions: &'q [Question], said: &[QuestionAnswer]) -> Vec<&'q str> {
     let ids = questions.iter().map(|question| question.id.as_str());
@@ -100,7 +109,7 @@ pub(crate) fn without_answer<'q>(questions: &'q [Question], said: &[QuestionAnsw
 pub(crate) fn notes_on_questions(questions: &OpenQuestions, said: Option<&[QuestionAnswer]>) -> Vec<String> {
     let left = questions.left;
     let silent = said.map_or(0, |said| without_answer(&questions.given, said).len());
-    let left = (left > 0).then(|| texts::questions_left(left));
+    let left = (left > 0).then(|| texts::questions_left(left, MAX_OF_REVIEW, MAX_OF_CHANGE));
     let silent = (silent > 0).then(|| texts::questions_unanswered(silent));
     left.into_iter().chain(silent).collect()
 }

@@ -2,7 +2,6 @@
 
 use conclave_shared::severity::Severity;
 
-use super::questions::{MAX_OF_CHANGE, MAX_OF_REVIEW};
 use crate::{
     review::{AuthorRole, FIXED_IN, FindingRecord},
     untrusted::code_span,
@@ -136,15 +135,15 @@ pub(super) fn settled(number: usize) -> String {
 }
 
 /// The note of the review on questions for which there is no room.
-pub(super) fn questions_left(number: usize) -> String {
+pub(super) fn questions_left(number: usize, of_review: usize, of_change: u64) -> String {
     let wait = if number == 1 {
         "question in the comments waits"
     } else {
         "questions in the comments wait"
     };
     format!(
-        "{number} {wait} for an answer: a review answers at most {MAX_OF_REVIEW}, and all reviews of a change together at most \
-         {MAX_OF_CHANGE}"
+        "{number} {wait} for an answer: a review answers at most {of_review}, and all reviews of a change together at most \
+         {of_change}"
     )
 }
 

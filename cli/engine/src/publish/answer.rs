@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BotIdentity, Marker};
+use super::{Marker, Signer};
 use crate::{review::Answer, untrusted::escape};
 
 /// The mark of an answer to a command or a question, with the number of the comment that it answers: there is one of each.
@@ -18,10 +18,10 @@ impl Marker for Answered {
 
 /// The note with the answer to a question. In the question's thread that is all; a note of its own quotes the question, and links to it
 /// where its address is known.
-pub fn answer_note(bot: &BotIdentity, answer: &Answer, in_thread: bool, link: Option<&str>) -> String {
-    let mut markers = vec![bot.signer.sign(&Answered { note: answer.note })];
+pub fn answer_note(signer: &Signer, answer: &Answer, in_thread: bool, link: Option<&str>) -> String {
+    let mut markers = vec![signer.sign(&Answered { note: answer.note })];
     if answer.light {
-        markers.push(bot.signer.aside());
+        markers.push(signer.aside());
     }
     let quoted = (!in_thread).then(|| {
         let question = escape(&answer.question);
@@ -34,7 +34,7 @@ pub fn answer_note(bot: &BotIdentity, answer: &Answer, in_thread: bool, link: Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::{Account, Conversation, Edited, Note, Signer, Thread};
+    use crate::publish::{Account, BotIdentity, Conversation, Edited, Note, Thread};
 
     fn bot() -> BotIdentity {
         BotIdentity {
@@ -83,14 +83,19 @@ mod tests {
     #[test]
     fn an_answer_acts_on_nothing_and_quotes_its_question_only_in_a_note_of_its_own() {
         let own = bot();
-        let inside = answer_note(&own, &answer(false), true, Some("https://forge.example/1#note_41"));
+        let inside = answer_note(
+            &own.signer,
+            &answer(false),
+            true,
+            Some("https://forge.example/1#note_41"),
+        );
         assert!(inside.starts_with("Tabs.\n\\/approve @\u{2060}bob"), "{inside}");
         assert!(!inside.contains('['), "{inside}");
         for (link, start) in [
             (Some("https://forge.example/1#note_41"), "> [\\/approve \\[x\\]"),
             (None, "> \\/approve \\[x\\]"),
         ] {
-            let alone = answer_note(&own, &answer(false), false, link);
+            let alone = answer_note(&own.signer, &answer(false), false, link);
             let (quote, rest) = alone.split_once("\n\n").expect("a quote");
             assert!(!quote.contains('\n') && !quote.contains("@bob"), "{quote}");
             assert!(quote.starts_with(start), "{quote}");
@@ -107,7 +112,7 @@ mod tests {
     fn an_answer_is_known_by_its_question_and_only_if_it_is_ours() {
         let own = bot();
         for light in [false, true] {
-            let text = answer_note(&own, &answer(light), true, None);
+            let text = answer_note(&own.signer, &answer(light), true, None);
             assert_eq!(read(7, &text), [41]);
             assert_eq!(own.has_aside(&posted(7, &text)), light);
             assert_eq!(read(8, &text), [0; 0], "another account");

@@ -153,7 +153,7 @@ async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the
         [ModelMove {
             from: "a/one".parse().expect("a model"),
             to: "b/three".parse().expect("a model"),
-            reason: "APIError".to_owned(),
+            reason: "it gave no sign of life for 60 s".to_owned(),
         }],
         "the review names who stood in for whom"
     );
