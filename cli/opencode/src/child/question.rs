@@ -37,8 +37,13 @@ pub(crate) async fn ask(
     sandbox: &Sandbox,
 ) -> io::Result<String> {
     let binary = camino::absolute_utf8(binary)?;
-    // OpenCode makes directories in its home before it answers anything, and ends if it cannot. Others need none.
-    let home = tempfile::Builder::new().prefix("conclave-question-").tempdir().ok();
+    // OpenCode makes directories in its home before it answers anything, and ends if it cannot. Others need none. That a `TMPDIR`
+    // cannot be used is no fault of the program.
+    let places = [std::env::temp_dir(), "/tmp".into(), "/dev/shm".into()];
+    let home = places.iter().find_map(|place| {
+        let home = tempfile::Builder::new().prefix("conclave-question-").tempdir_in(place);
+        home.ok()
+    });
     let home = home.as_ref().and_then(|home| Utf8Path::from_path(home.path()));
     let place = home.unwrap_or(Utf8Path::new("/nonexistent"));
     let (mut command, launch) = match sandbox {
