@@ -1,0 +1,6 @@
+//! What is left out where values are written.
+
+/// Returns whether this is the value that reading gives where nothing is written. For `skip_serializing_if`.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
