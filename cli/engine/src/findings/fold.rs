@@ -20,11 +20,16 @@ pub(crate) fn is_invisible(character: char) -> bool {
         || matches!(character, '\u{180f}' | '\u{1bca0}'..='\u{1bca3}')
 }
 
+/// The line with white space as single blanks.
+pub(crate) fn single_blanks(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A line in the form in which it is compared: without invisible characters, compatibility forms and look-alikes folded,
 /// white space as single blanks.
 pub(crate) fn folded(line: &str) -> String {
     if line.is_ascii() && !line.contains(['m', '0', '1', 'I', '|', '"', '`']) {
-        return line.split_whitespace().collect::<Vec<_>>().join(" ");
+        return single_blanks(line);
     }
     let visible = line.chars().filter(|character| !is_invisible(*character));
     let plain: String = visible
@@ -32,7 +37,7 @@ pub(crate) fn folded(line: &str) -> String {
         .nfkc()
         .collect();
     let folded: String = skeleton(&plain).collect();
-    folded.split_whitespace().collect::<Vec<_>>().join(" ")
+    single_blanks(&folded)
 }
 
 /// The letters and digits of a text in the form in which words are compared: whatever stands between them, and their size and
