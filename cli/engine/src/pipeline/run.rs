@@ -27,7 +27,7 @@ use crate::{
 
 /// The outside.
 pub struct ReviewPorts {
-    /// What its sessions share.
+    /// The ports that all its sessions share.
     pub context: SessionContext,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
