@@ -19,6 +19,7 @@ use std::{future::Future, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::repo_config::RuntimeChoice;
+use conclave_forge::ApiError;
 use serde::Serialize;
 
 use crate::{
@@ -118,6 +119,22 @@ impl Check {
     fn next(mut self, step: impl Into<String>) -> Self {
         self.next_step = Some(step.into());
         self
+    }
+
+    /// Says whether a change of this kind is open, by the state that the forge names; it is in a place of that kind.
+    fn of_change(name: &str, place: &str, state: Result<&str, &ApiError>) -> Self {
+        let change = name.replace('-', " ");
+        match state {
+            Ok("opened") => Self::ok(name, format!("the {change} is open and can be read")),
+            Ok(state) => {
+                let detail = format!("the {change} is {state}: only an open one is reviewed");
+                Self::warning(name, detail).next("nothing, unless you wanted it reviewed")
+            }
+            Err(error) => {
+                let step = format!("see that the number and the {place} are right");
+                Self::failure(name, error.to_string()).next(step)
+            }
+        }
     }
 
     /// A failure in the words of an error, whose first sentence says what is wrong and whose others say what to do.

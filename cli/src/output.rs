@@ -264,14 +264,14 @@ impl Output {
     /// A result as JSON, without secrets in any of its texts.
     pub(crate) fn json(&self, result: &impl Serialize) -> String {
         let mut value = serde_json::to_value(result).unwrap_or(Value::Null);
-        redact_strings(&mut value, &self.redactor);
+        self.redactor.redact_json(&mut value);
         door::escaped_json(&format!("{value:#}\n"))
     }
 
     /// A copy without secrets in any of its texts.
     pub(crate) fn without_secrets<T: Serialize + DeserializeOwned>(&self, result: &T) -> serde_json::Result<T> {
         let mut value = serde_json::to_value(result)?;
-        redact_strings(&mut value, &self.redactor);
+        self.redactor.redact_json(&mut value);
         serde_json::from_value(value)
     }
 
@@ -323,15 +323,6 @@ fn in_lines_of_ours(review: &Review) -> Review {
         serde_json::from_value(value)
     });
     copied.unwrap_or_else(|_| review.clone())
-}
-
-fn redact_strings(value: &mut Value, redactor: &Redactor) {
-    match value {
-        Value::String(text) => *text = redactor.redact(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| redact_strings(item, redactor)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| redact_strings(field, redactor)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use std::{
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
 };
 
-use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_git::without_dots;
 
 use crate::exit::Failure;
 
@@ -121,8 +122,8 @@ impl Place {
     fn of(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Self> {
         let current = Utf8PathBuf::from_path_buf(std::env::current_dir()?)
             .map_err(|path| io::Error::other(format!("{} is not UTF-8", path.display())))?;
-        let absolute = plain(&current.join(path));
-        let checkout = checkout.map(|directory| plain(&current.join(directory)));
+        let absolute = without_dots(&current.join(path));
+        let checkout = checkout.map(|directory| without_dots(&current.join(directory)));
         let real = checkout
             .as_ref()
             .and_then(|directory| directory.canonicalize_utf8().ok());
@@ -149,21 +150,6 @@ impl Place {
             base,
         })
     }
-}
-
-/// The path without `.` and `..`.
-fn plain(path: &Utf8Path) -> Utf8PathBuf {
-    let mut plain = Utf8PathBuf::new();
-    for part in path.components() {
-        match part {
-            Utf8Component::ParentDir => {
-                plain.pop();
-            }
-            Utf8Component::CurDir => {}
-            part => plain.push(part.as_str()),
-        }
-    }
-    plain
 }
 
 /// Returns whether this is a directory of the user's, of the owner of what it lies in, or of root.

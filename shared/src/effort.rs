@@ -183,18 +183,14 @@ pub struct Thinking {
     /// The parameter.
     pub by: ThinkingBy,
     /// The levels that it takes; for a budget of tokens there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub levels: Levels,
     /// The way to ask for no thinking at all, for models of Anthropic.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub off: ThinkingOff,
     /// True if the text of its thoughts comes only when asked for: it is, because a stream without it looks dead.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub hidden: bool,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// The least budget of thinking that Anthropic's API takes.

@@ -27,6 +27,7 @@ pub mod risk;
 pub mod routes;
 pub mod sandbox;
 pub mod severity;
+pub mod skip;
 pub mod telemetry;
 pub mod token;
 pub mod verdict;

@@ -29,15 +29,11 @@ pub struct ModelFacts {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reasoning: bool,
     /// The efforts that it takes.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub thinking: Thinking,
     /// What a call with a long prompt costs instead, where the provider has another price for those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_context: Option<LongContext>,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// The prices of a call whose prompt is longer than a limit. They hold for all of its tokens, not only for those beyond.

@@ -5,6 +5,8 @@ mod shapes;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use serde_json::Value;
+
 pub use self::marks::SecretMarks;
 
 /// What stands where a secret was.
@@ -55,6 +57,16 @@ impl Redactor {
         let mut later = self.later.write().unwrap_or_else(PoisonError::into_inner);
         if value.len() >= MIN_LENGTH && !later.iter().any(|known| known == value) {
             later.push(value.to_owned());
+        }
+    }
+
+    /// Takes secrets out of every text of a value. Not out of its JSON: a secret may look different there.
+    pub fn redact_json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redact(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_json(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.redact_json(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 

@@ -159,7 +159,7 @@ describe('docs/troubleshooting.md', () => {
   test('lists the checks of the doctor, and no others', () => {
     const sources = globSync('cli/src/{doctor,doctor/*}.rs', { cwd: root }).map(read).join('\n');
     const made = new Set([
-      ...all(sources, /Check::(?:ok|warning|failure|of_error)\(\s*"([a-z-]+)"/g),
+      ...all(sources, /Check::(?:ok|warning|failure|of_error|of_change)\(\s*"([a-z-]+)"/g),
       ...all(sources, /const NAME: &str = "([a-z-]+)"/g),
       ...all(sources, /disk\("([a-z-]+)"/g),
       ...all(sources, /judged\(\s*"([a-z-]+)"/g),

@@ -179,8 +179,8 @@ fn read(file: &Path) -> Result<Vec<Certificate>, Unusable> {
     Ok(certificates)
 }
 
-/// The innermost cause of an error, which is the one that says it.
-fn innermost(error: &dyn std::error::Error) -> String {
+/// The innermost cause of an error, which is the one that says it; no address, which may have a password in it.
+pub fn innermost(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;

@@ -51,7 +51,7 @@ pub struct RepoConfig {
     /// Whose comment `break glass` skips the review.
     pub break_glass: BreakGlassSettings,
     /// Time limits in seconds, each in place of what the configuration of all reviews says.
-    #[serde(skip_serializing_if = "is_unlimited")]
+    #[serde(skip_serializing_if = "conclave_shared::skip::is_default")]
     pub limits: TimeLimitOverrides,
     /// Effort and capabilities of models, each in place of what the configuration of all reviews says.
     pub models: ModelSettings,
@@ -131,10 +131,6 @@ pub struct ModelSettings {
     /// Corrections of what models take, by `provider/model`; under `provider/*` for those that the registry does not have.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capabilities: BTreeMap<String, CapabilityOverrides>,
-}
-
-fn is_unlimited(limits: &TimeLimitOverrides) -> bool {
-    *limits == TimeLimitOverrides::default()
 }
 
 impl OwnReviewer {

@@ -215,7 +215,7 @@ pub struct CheckedRule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutFile>,
     /// Number of further files that no reviewer reads, which are not listed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "conclave_shared::skip::is_default")]
     pub left_out_more: usize,
     /// Breaches of it that stand.
     pub breaches: usize,
@@ -228,11 +228,6 @@ pub struct LeftOutFile {
     pub path: String,
     /// Reason why no reviewer reads it, in words.
     pub reason: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 impl CheckedRule {

@@ -28,7 +28,6 @@ pub use head_start::HeadStart;
 pub use mailbox::{CoordinatorMailbox, Judgement};
 pub(crate) use reading::Reading;
 pub use refuter::Refuter;
-pub(crate) use reviewers::most_at_once;
-pub use reviewers::{PanelResult, run_panel};
+pub use reviewers::{PanelResult, most_at_once, run_panel};
 pub use routing::{LiveRoutes, RouteFacts};
 pub use session_result::SessionResult;

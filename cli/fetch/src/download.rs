@@ -1,6 +1,6 @@
 //! One question to a server, within limits.
 
-use conclave_certificates::ExtraCertificates;
+use conclave_certificates::{ExtraCertificates, innermost};
 use futures_util::StreamExt;
 use reqwest::{
     Client, Response, StatusCode,
@@ -119,10 +119,5 @@ fn refused_redirect(target: Option<&Url>) -> String {
 
 /// The innermost cause of an error, which is the one that says it.
 fn unreachable(error: reqwest::Error) -> FetchError {
-    let error = error.without_url();
-    let mut innermost: &dyn std::error::Error = &error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    FetchError::Unreachable(innermost.to_string())
+    FetchError::Unreachable(innermost(&error.without_url()))
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use conclave_engine::{
     publish::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, Thread, spent_usd},
     review::{
-        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, CommentPlace, ExistingFinding, HoldCause,
-        RefutingCode, Reply, ReviewSubject, RuleSince, ThreadState,
+        ApprovalHold, AuthorRole, Before, CarryOver, Comment, CommentPlace, ExistingFinding, HoldCause, Reply,
+        ReviewSubject, ThreadState,
     },
     untrusted::Untrusted,
 };
@@ -230,24 +230,12 @@ async fn existing_findings(
             ThreadState::Open
         };
         existing.push(ExistingFinding {
-            id: String::new(),
             body: own.note.shown_text().into(),
-            record: bot.last_record(&own),
             thread: Some(own.thread.id.clone()),
             state,
             resolved_by: name(own.thread.resolved_by.as_ref()),
             replies,
-            anchor: AnchorState::Unknown,
-            code: String::new(),
-            text: None,
-            before: Before::Posted,
-            stood: false,
-            heard: None,
-            refuting: RefutingCode::None,
-            raised: false,
-            rule: RuleSince::AsItWas,
-            author_may_settle: false,
-            language: None,
+            ..ExistingFinding::of_record(bot.last_record(&own), Before::Posted)
         });
     }
     existing

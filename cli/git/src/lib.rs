@@ -28,7 +28,7 @@ pub use diff::DiffStream;
 pub use fetch::{FetchSettings, Remote, with_commits};
 pub use hooks::HooksDirectory;
 pub use import::import;
-pub use places::places_around;
+pub use places::{places_around, without_dots};
 pub use repository::Repository;
 pub use snapshot::{Snapshot, Uncommitted};
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

@@ -3,12 +3,27 @@
 
 use std::{collections::BTreeSet, fs::File, io::Read};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 /// Maximum length of a file that names other directories, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 /// Maximum number of repositories that one borrows from, one behind the other, as git has it.
 const MAX_DEPTH: u32 = 5;
+
+/// The path without `.` and `..`, not looking at the disk.
+pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
+    let mut plain = Utf8PathBuf::new();
+    for part in path.components() {
+        match part {
+            Utf8Component::CurDir => {}
+            Utf8Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
 
 /// The places of the repository that `directory` is in; none if it is in none. What it borrows may be borrowed again.
 pub fn places_around(directory: &Utf8Path) -> Vec<Utf8PathBuf> {

@@ -197,7 +197,7 @@ impl Record {
             let session = properties.and_then(|properties| properties.get("sessionID"));
             event = json!({"type": kind, "properties": {"sessionID": session}, "conclave": {"left_out_bytes": size}});
         }
-        redact(&mut event, &self.redactor);
+        self.redactor.redact_json(&mut event);
         buffer.push_str(&event.to_string());
         buffer.push('\n');
         size
@@ -221,16 +221,6 @@ impl Record {
             // The review is worth more than its record.
             tracing::warn!(%error, "failed to write the record of the run's events; it ends here");
         })
-    }
-}
-
-/// Takes secrets out of every text of an event. Not out of its JSON: a secret may look different there.
-fn redact(value: &mut Value, redactor: &Redactor) {
-    match value {
-        Value::String(text) => *text = redactor.redact(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, redactor)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| redact(field, redactor)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use conclave_forge::{ApiError, ApiErrorKind};
-use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask};
+use conclave_plugin_gitlab::{Examination, MIN_ROLE, ProjectFacts, TokenFacts, examine as ask};
 
 use conclave_plugin_github::PullRequestAddress;
 
@@ -117,7 +117,8 @@ async fn examined(request: &Request<'_>, forge: CiEnvironment, with_merge_reques
     found.checks.extend(token.ok().and_then(|token| end(&token, now)));
     found.checks.push(role(&seen, &project));
     if let Some(merge_request) = merge_request {
-        found.checks.push(merge_request_check(&merge_request));
+        let state = merge_request.as_ref().map(|facts| facts.state.as_str());
+        found.checks.push(Check::of_change("merge-request", "project", state));
     } else {
         let detail = "this is not a merge-request pipeline: `conclave review` has nothing to review in it";
         let step =
@@ -235,19 +236,6 @@ fn role(project: &Result<ProjectFacts, ApiError>, wanted: &str) -> Check {
         )
         .next(step),
         Err(error) => Check::failure(NAME, error.to_string()).next(step),
-    }
-}
-
-fn merge_request_check(facts: &Result<MergeRequestFacts, ApiError>) -> Check {
-    const NAME: &str = "merge-request";
-    match facts {
-        Ok(facts) if facts.state == "opened" => Check::ok(NAME, "the merge request is open and can be read"),
-        Ok(facts) => Check::warning(
-            NAME,
-            format!("the merge request is {}: only an open one is reviewed", facts.state),
-        )
-        .next("nothing, unless you wanted it reviewed"),
-        Err(error) => Check::failure(NAME, error.to_string()).next("see that the number and the project are right"),
     }
 }
 

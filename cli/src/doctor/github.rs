@@ -39,7 +39,8 @@ pub(super) async fn examine(github: &GitHubSettings, (check_name, uploads): (&st
     found
         .checks
         .extend(code_scanning.map(|right| judged("permission-security-events", "security-events", right)));
-    found.checks.push(pull_request_check(&pull_request));
+    let state = pull_request.as_ref().map(String::as_str);
+    found.checks.push(Check::of_change("pull-request", "repository", state));
     found
         .checks
         .extend(required_checks.map(|required| gate(check_name, &required)));
@@ -135,17 +136,4 @@ fn gate(name: &str, required: &[String]) -> Check {
     Check::warning(NAME, detail).next(format!(
         "require `{name}` in a ruleset (Settings, Rules), unless an older branch protection does, which only administrators see"
     ))
-}
-
-fn pull_request_check(state: &Result<String, ApiError>) -> Check {
-    const NAME: &str = "pull-request";
-    match state {
-        Ok(word) if word == "opened" => Check::ok(NAME, "the pull request is open and can be read"),
-        Ok(word) => Check::warning(
-            NAME,
-            format!("the pull request is {word}: only an open one is reviewed"),
-        )
-        .next("nothing, unless you wanted it reviewed"),
-        Err(error) => Check::failure(NAME, error.to_string()).next("see that the number and the repository are right"),
-    }
 }

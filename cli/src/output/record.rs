@@ -156,7 +156,7 @@ impl Record {
         let Ok(mut value) = serde_json::to_value(line) else {
             return;
         };
-        super::redact_strings(&mut value, &self.redactor);
+        self.redactor.redact_json(&mut value);
         let line = format!("{value}\n");
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *place {

@@ -12,6 +12,7 @@ use conclave_engine::{
     ports::{ProgressEvent, PublishSettings},
     repo_config::RepoConfig,
     review::{Review, RuntimeName},
+    session::{HeadStart, SessionContext, most_at_once},
 };
 use conclave_git::check_out_workspace;
 use conclave_sandbox::SandboxStatus;
@@ -109,6 +110,16 @@ pub(crate) async fn execute(
         started = starting => started?,
     };
     let live = Live::start(run, &prepared, &runtime.gateway, &models, run_limit);
+    let context = SessionContext {
+        runtime: runtime.port(),
+        ledger: Arc::clone(&runtime.gateway) as _,
+        progress: Arc::clone(&run.progress),
+        telemetry: run.observers.sink(),
+        routes: live.routes.clone(),
+        head_start: HeadStart::of(&prepared.plan.members, most_at_once(&prepared.config.limits)),
+        limits: prepared.config.limits,
+        stop: run.context.signals.stop(),
+    };
 
     let settings = prepared.repo.in_force.config;
     let files = Arc::new(incremental::all_files(&prepared.diff, &prior));
@@ -128,7 +139,6 @@ pub(crate) async fn execute(
         memory: prepared.memory,
         plan: prepared.plan,
         coordinator_message: inputs.coordinator,
-        limits: prepared.config.limits,
         rubric: settings.verdict,
         language: settings.review.language.clone(),
         security: prepared.security,
@@ -140,14 +150,9 @@ pub(crate) async fn execute(
         runtime: Some(name),
     };
     let ports = ReviewPorts {
-        runtime: runtime.port(),
-        ledger: Arc::clone(&runtime.gateway) as _,
-        progress: Arc::clone(&run.progress),
-        telemetry: run.observers.sink(),
-        routes: live.routes.clone(),
+        context,
         source: Arc::new(RepositoryTree::new(&prepared.job, &files, inputs.context)),
         mailbox,
-        stop: run.context.signals.stop(),
     };
     let mut review = review(review_job, ports).await;
     run.stopwatch.lap("sessions");

@@ -11,7 +11,7 @@ use conclave_engine::{
     review::{ApprovalHold, Presence, ReviewMode, RuntimeName},
     rules::RuleInForce,
 };
-use conclave_opencode::v1::{ConfigFile, Endpoints, explain};
+use conclave_opencode::v1::{ConfigFile, Endpoints, ExplainedLine, explain};
 use conclave_shared::{
     config::{CapabilityList, ModelReason, ModelSource, PriceList, RouteExplanation},
     effort::Effort,
@@ -175,13 +175,6 @@ pub(crate) struct PlanRequest<'a> {
     pub(crate) explain: bool,
 }
 
-/// A line of `opencode.json`.
-#[derive(Debug, Serialize)]
-struct Explained {
-    line: String,
-    plugin: &'static str,
-}
-
 /// Plans, and prints the plan. No model is asked and no key is needed.
 pub(crate) async fn plan(
     source: Source,
@@ -211,12 +204,7 @@ pub(crate) async fn plan(
         let lines = explain_file(&prepared);
         match request.format {
             Format::Json => output.print_json(&lines),
-            Format::Human => {
-                let lines = lines
-                    .iter()
-                    .map(|explained| (explained.plugin, explained.line.as_str()));
-                output.print(&page::explained(lines));
-            }
+            Format::Human => output.print(&page::explained(&lines)),
         }
         return Ok(Exit::Reviewed);
     }
@@ -253,18 +241,13 @@ pub(crate) async fn explanation(
 }
 
 /// `opencode.json` as a run would write it, but for the ports, which are known only then.
-fn explain_file(prepared: &Prepared) -> Vec<Explained> {
-    let lines = explain(&ConfigFile {
+fn explain_file(prepared: &Prepared) -> Vec<ExplainedLine> {
+    explain(&ConfigFile {
         config: &prepared.runtime,
         endpoints: &Endpoints::placeholders(),
         reviewer_prompt: REVIEWER_PROMPT,
         coordinator_prompt: COORDINATOR_PROMPT,
-    });
-    let lines = lines.into_iter().map(|explained| Explained {
-        line: explained.line,
-        plugin: explained.plugin,
-    });
-    lines.collect()
+    })
 }
 
 /// A plan is printed at once: what would be progress stands in it.

@@ -89,6 +89,9 @@ macro_rules! time_limits {
         }
 
         impl TimeLimitOverrides {
+            /// The names of all.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name),)+ TOOL_CALLS];
+
             /// Sets one; `false` if there is none of this name.
             pub fn set(&mut self, name: &str, seconds: u64) -> bool {
                 match name {

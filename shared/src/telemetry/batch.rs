@@ -26,7 +26,7 @@ pub struct BatchAnswer {
     pub rejected: Vec<RejectedEvent>,
     /// Accepted outcomes of findings that count in figures only: neither the job's token nor a signature proves them, so the
     /// repository's memory learns nothing from them.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub unproven: u64,
     /// Why the job's token was not good that came beside a good token of the list, if that was noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,10 +69,6 @@ impl DatabaseSize {
     pub const fn is_nearly_full(self) -> bool {
         self.percent() >= Self::WARN_PERCENT
     }
-}
-
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// An event that was not taken.

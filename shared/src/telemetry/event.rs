@@ -223,10 +223,10 @@ pub struct TokensByModel {
     /// Requests that were sent to it.
     pub calls: u64,
     /// No price of the model is known, so what it cost is not known either.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub unpriced: bool,
     /// Answers of which the provider did not say what they used. Their tokens and cost come on top.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub uncounted: u64,
     /// Upper estimate of the cost of those, by the length of request and answer. It counts for budgets, and is not part of the
     /// cost.
@@ -238,21 +238,8 @@ pub struct TokensByModel {
     target_pointer_width = "64",
     expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")
 )]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-#[cfg_attr(
-    target_pointer_width = "64",
-    expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")
-)]
 fn is_free(value: &f64) -> bool {
     *value <= 0.0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// A reviewer or the coordinator ended.
@@ -274,7 +261,7 @@ pub struct ReviewerCompleted {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models_tried: Vec<ModelId>,
     /// Number of turns in which it was asked once more: its answer could not be read, its quotes did not stand, …
-    #[serde(default, skip_serializing_if = "super::batch::is_default")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub repair_turns: u64,
 }
 

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use conclave_shared::invisible;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
@@ -13,35 +14,22 @@ fn is_separator(character: char) -> bool {
     matches!(character, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns whether nothing is seen of this character.
+/// Returns whether nothing is seen of this character. Control characters stay: they part words, and end lines.
 pub(crate) fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
+    (invisible::is_invisible(character) && !character.is_control())
+        || matches!(character, '\u{180f}' | '\u{1bca0}'..='\u{1bca3}')
+}
+
+/// The line with white space as single blanks.
+pub(crate) fn single_blanks(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A line in the form in which it is compared: without invisible characters, compatibility forms and look-alikes folded,
 /// white space as single blanks.
 pub(crate) fn folded(line: &str) -> String {
     if line.is_ascii() && !line.contains(['m', '0', '1', 'I', '|', '"', '`']) {
-        return line.split_whitespace().collect::<Vec<_>>().join(" ");
+        return single_blanks(line);
     }
     let visible = line.chars().filter(|character| !is_invisible(*character));
     let plain: String = visible
@@ -49,7 +37,7 @@ pub(crate) fn folded(line: &str) -> String {
         .nfkc()
         .collect();
     let folded: String = skeleton(&plain).collect();
-    folded.split_whitespace().collect::<Vec<_>>().join(" ")
+    single_blanks(&folded)
 }
 
 /// The letters and digits of a text in the form in which words are compared: whatever stands between them, and their size and

@@ -5,7 +5,7 @@ mod adorned;
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
 pub(super) use self::adorned::locate_adorned;
-use super::fold::{folded, split_lines};
+use super::fold::{folded, single_blanks, split_lines};
 
 /// A shorter part of a line is no quote: `}` stands everywhere.
 const MIN_PART: usize = 6;
@@ -57,13 +57,13 @@ fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32
     let exact = Search {
         lines: (1..)
             .zip(content.lines())
-            .map(|(number, line)| (number, normalise(line)))
+            .map(|(number, line)| (number, single_blanks(line)))
             .collect(),
         near,
         changed,
     };
     let written = quote.lines().collect::<Vec<_>>();
-    if let Some(place) = exact.find_as_written(&written, normalise) {
+    if let Some(place) = exact.find_as_written(&written, single_blanks) {
         return Some(place);
     }
     if content.is_ascii() && quote.is_ascii() && !content.contains(['\r', '\u{b}', '\u{c}']) {
@@ -117,14 +117,14 @@ pub(super) fn locate_whole(content: &str, quote: &str, near: u32, changed: impl 
     let search = Search {
         lines: (1..)
             .zip(content.lines())
-            .map(|(number, line)| (number, normalise(line)))
+            .map(|(number, line)| (number, single_blanks(line)))
             .collect(),
         near,
         changed: &changed,
     };
     let written = quote.lines().collect::<Vec<_>>();
     search
-        .find_in_one_piece(&written, normalise)
+        .find_in_one_piece(&written, single_blanks)
         .map(|span| search.place(span))
 }
 
@@ -299,10 +299,6 @@ fn behind_place(text: &str) -> Option<&str> {
 fn is_only_gap(line: &str) -> bool {
     let is_mark = |character: char| matches!(character, '/' | '#' | '*' | '-' | '<' | '!' | '>' | '[' | ']' | ' ');
     matches!(line.trim_matches(is_mark), "..." | "…")
-}
-
-fn normalise(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

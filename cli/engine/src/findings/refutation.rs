@@ -5,6 +5,7 @@ use conclave_shared::{finding::Finding, path_kind::PathKind};
 
 use super::{
     code_lines::code_lines,
+    fold::single_blanks,
     locate::{Place, locate_whole},
     relation::Names,
 };
@@ -113,14 +114,14 @@ fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &s
         if own.has(file.path, line, whole) {
             return None;
         }
-        let code = squeezed(code);
+        let code = single_blanks(code);
         if own.lines.contains(&code) {
             return None;
         }
         let is_own_place = own.is_place(file.path, line);
         // One quoted line may be a part of a line; then that part has to mean something, and has to be code.
         if place.length == 1 {
-            let quoted = squeezed(quote);
+            let quoted = single_blanks(quote);
             let part = if code.contains(&quoted) {
                 quoted
             } else {
@@ -208,11 +209,11 @@ impl<'a> Own<'a> {
         let quoted = u32::try_from(code.lines().count().max(1)).unwrap_or(u32::MAX);
         let end = end.max(line.saturating_add(quoted).saturating_sub(1));
         self.places.push((file, line, end));
-        self.lines.extend(code.lines().map(squeezed));
+        self.lines.extend(code.lines().map(single_blanks));
     }
 
     fn has(&self, file: &str, line: u32, text: &str) -> bool {
-        let text = squeezed(text);
+        let text = single_blanks(text);
         // What a fix has added to a quoted line is no part of the finding.
         let is_more = |own: &String| !own.is_empty() && text.len() > own.len() && text.contains(own.as_str());
         self.lines.contains(&text) || (self.is_place(file, line) && !self.lines.iter().any(is_more))
@@ -222,10 +223,6 @@ impl<'a> Own<'a> {
         let here = |(own, first, last): &(&str, u32, u32)| *own == file && (*first..=*last).contains(&line);
         self.places.iter().any(here)
     }
-}
-
-fn squeezed(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the first of these lines as base counts it, if the change leaves them as they were.

@@ -14,7 +14,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    findings::decoded,
+    findings::{decoded, single_blanks},
     review::{Anchor, AnchorState, Squeezed},
 };
 
@@ -60,7 +60,7 @@ impl Lines {
     pub fn new(text: &str) -> Self {
         Self {
             exact: text.lines().map(|line| line.trim_end().to_owned()).collect(),
-            loose: text.lines().map(loose).collect(),
+            loose: text.lines().map(single_blanks).collect(),
             code: OnceLock::new(),
             words: OnceLock::new(),
             wording: OnceLock::new(),
@@ -333,10 +333,6 @@ fn under(lines: &Lines, first: usize) -> Option<String> {
     let mut above = above.filter(|line| !line.is_empty());
     let header = above.find(|line| indentation(line) < own)?;
     Some(hash(std::slice::from_ref(header)))
-}
-
-fn loose(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// So many bytes besides white space a piece of code needs to be recognized by itself: fewer may be the beginning of any other.

@@ -16,7 +16,6 @@ use crate::{
         ThreadState,
     },
     rules::RuleBook,
-    untrusted::Untrusted,
 };
 
 /// So many lines of its code are shown with a finding.
@@ -92,7 +91,7 @@ pub fn assess(
             .iter()
             .any(|finding| finding.record.fingerprint == entry.fingerprint);
         if let (false, Some(record)) = (shown, &entry.record) {
-            all.push(of_ledger(record.clone(), entry.before));
+            all.push(ExistingFinding::of_record(record.clone(), entry.before));
         }
     }
     let exposed = expose(&mut all, carry_over, files, &lines);
@@ -153,7 +152,7 @@ fn expose(
             Some(finding) => finding.refuting = refuted.now,
             None if !refuted.counts() && is_there(record, files, texts) => all.push(ExistingFinding {
                 refuting: refuted.now,
-                ..of_ledger(record.clone(), Before::Stood)
+                ..ExistingFinding::of_record(record.clone(), Before::Stood)
             }),
             None => {}
         }
@@ -180,7 +179,7 @@ pub(super) fn is_there(record: &FindingRecord, files: &[FileDiff], texts: &HashM
 
 /// Returns the one of these files in which the code stands that a record is about.
 pub(super) fn file_of(record: &FindingRecord, files: &[FileDiff], texts: &HashMap<&str, Lines>) -> Option<String> {
-    let mut finding = of_ledger(record.clone(), Before::Stood);
+    let mut finding = ExistingFinding::of_record(record.clone(), Before::Stood);
     place(&mut finding, files, texts);
     if finding.anchor != AnchorState::Changed {
         return Some(finding.record.file);
@@ -252,34 +251,6 @@ fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
         finding.code.clear();
         let (file, line) = &left[at];
         finding.record.move_to(file, *line);
-    }
-}
-
-fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
-    let state = if before == Before::Resolved {
-        ThreadState::ResolvedByUs
-    } else {
-        ThreadState::Open
-    };
-    ExistingFinding {
-        id: String::new(),
-        body: Untrusted::from(record.claim.as_str()),
-        record,
-        thread: None,
-        state,
-        resolved_by: Untrusted::default(),
-        replies: Vec::new(),
-        anchor: AnchorState::Unknown,
-        code: String::new(),
-        text: None,
-        before,
-        stood: false,
-        heard: None,
-        refuting: RefutingCode::None,
-        raised: false,
-        rule: RuleSince::AsItWas,
-        author_may_settle: false,
-        language: None,
     }
 }
 

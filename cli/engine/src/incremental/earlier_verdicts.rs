@@ -12,33 +12,25 @@ use crate::{
     review::{AnchorState, AuthorRole, ExistingFinding, Refutation},
 };
 
-/// The coordinator's word on an earlier finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EarlierStatus {
-    /// The problem is gone at head.
-    Fixed,
-    /// It is still there.
-    NotFixed,
-    /// A member says that it is dealt with at another place, and the code there shows it.
-    FixedElsewhere,
-    /// A member's argument against it holds: it never was one.
-    Withdrawn,
+conclave_shared::named_enum! {
+    /// The coordinator's word on an earlier finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+    pub enum EarlierStatus {
+        /// The problem is gone at head.
+        Fixed = "fixed",
+        /// It is still there.
+        NotFixed = "not_fixed",
+        /// A member says that it is dealt with at another place, and the code there shows it.
+        FixedElsewhere = "fixed_elsewhere",
+        /// A member's argument against it holds: it never was one.
+        Withdrawn = "withdrawn",
+    }
 }
 
 impl EarlierStatus {
     /// Returns whether it takes effect only where a member's words in the thread ask for it.
     const fn needs_argument(self) -> bool {
         matches!(self, Self::FixedElsewhere | Self::Withdrawn)
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::NotFixed => "not_fixed",
-            Self::FixedElsewhere => "fixed_elsewhere",
-            Self::Withdrawn => "withdrawn",
-        }
     }
 }
 

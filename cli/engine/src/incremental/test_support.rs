@@ -5,10 +5,7 @@ use conclave_shared::severity::Severity;
 use crate::{
     incremental::Lines,
     judge::test_support::finding,
-    review::{
-        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, RefutingCode, Reply,
-        RuleSince, ThreadState,
-    },
+    review::{Anchor, AnchorState, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Reply},
 };
 
 pub(crate) const FILE: &str = "src/a.py";
@@ -33,23 +30,13 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
     let entry = fresh(id, Severity::Warning, letter);
     ExistingFinding {
         id: id.to_owned(),
-        record: FindingRecord::new(&entry, "1111111111"),
         thread: Some(format!("thread {letter}")),
-        state: ThreadState::Open,
         resolved_by: "somebody".into(),
         body: "What we wrote.".into(),
-        replies: Vec::new(),
         anchor: AnchorState::Changed,
-        code: String::new(),
-        text: None,
-        before: Before::Posted,
         stood: true,
-        heard: None,
-        refuting: RefutingCode::None,
-        raised: false,
-        rule: RuleSince::AsItWas,
         author_may_settle: true,
-        language: None,
+        ..ExistingFinding::of_record(FindingRecord::new(&entry, "1111111111"), Before::Posted)
     }
 }
 

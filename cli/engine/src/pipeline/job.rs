@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use conclave_shared::{config::Limits, finding::Finding, path_globs::PathGlobs, risk::SecurityPaths};
+use conclave_shared::{finding::Finding, path_globs::PathGlobs, risk::SecurityPaths};
 
 use super::Prior;
 use crate::{
@@ -41,8 +41,6 @@ pub struct ReviewJob {
     pub plan: Plan,
     /// The coordinator's message.
     pub coordinator_message: String,
-    /// Limits in force.
-    pub limits: Limits,
     /// When warnings form a risk pattern.
     pub rubric: RubricSettings,
     /// The language of summaries and comments, as people call it; English without one.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use conclave_shared::{config::Limits, reviewer::ReviewerName, telemetry::ReviewerOutcome};
+use conclave_shared::{reviewer::ReviewerName, telemetry::ReviewerOutcome};
 use tokio::time::Instant;
 
 use super::{
@@ -17,50 +17,44 @@ use crate::{
     incremental::{EarlierVerdicts, has_open, needs_judge},
     judge::{judge_without_model, nothing_changed, nothing_found, only_noise},
     memory::suppress,
-    ports::{AgentRuntime, Progress, ProgressEvent, SourceTree, StopSignal, TelemetrySink, UsageLedger},
-    review::{ExistingFinding, PanelMember, Review, ReviewerReport, StageTime},
+    ports::{ProgressEvent, SourceTree},
+    review::{ExistingFinding, Review, ReviewerReport, StageTime},
     session::{
-        CoordinatorMailbox, HeadStart, JudgedBy, Judgement, LiveRoutes, PanelInput, PanelResult, Refuter,
-        SessionContext, coordinate, most_at_once, run_panel,
+        CoordinatorMailbox, JudgedBy, Judgement, PanelInput, PanelResult, Refuter, SessionContext, coordinate,
+        run_panel,
     },
 };
 
 /// The outside.
 pub struct ReviewPorts {
-    /// The agent runtime.
-    pub runtime: Arc<dyn AgentRuntime>,
-    /// The gateway's usage accounting.
-    pub ledger: Arc<dyn UsageLedger>,
-    /// Signs of life.
-    pub progress: Arc<dyn Progress>,
-    /// Where every session's end is told.
-    pub telemetry: Arc<dyn TelemetrySink>,
-    /// The routes in force.
-    pub routes: LiveRoutes,
+    /// The ports that all its sessions share.
+    pub context: SessionContext,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
     /// Where the coordinator's tool calls arrive.
     pub mailbox: Arc<CoordinatorMailbox>,
-    /// Tells when the run has to end early.
-    pub stop: StopSignal,
 }
 
 /// Runs a review to its verdict. It always ends in one: what could not be reviewed makes it inconclusive.
 pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     let started = Instant::now();
+    let ReviewPorts {
+        context,
+        source,
+        mailbox,
+    } = ports;
     let members = std::mem::take(&mut job.plan.members);
-    let context = session_context(&ports, &job.limits, &members);
     let stage = ProgressEvent::Stage("The reviewers are at work");
-    ports.progress.report(stage);
+    context.progress.report(stage);
     let input = PanelInput {
         unchanged: Arc::new(std::mem::take(&mut job.prior.unchanged)),
         files: Arc::clone(&job.files),
         patches: Arc::new(std::mem::take(&mut job.patches)),
-        source: Arc::clone(&ports.source),
+        source: Arc::clone(&source),
         security: Arc::new(job.security.clone()),
         rules: Arc::clone(&job.plan.rules.book),
     };
-    ports.mailbox.check_with(Refuter {
+    mailbox.check_with(Refuter {
         source: Arc::clone(&input.source),
         files: vec![Arc::clone(&input.files), Arc::clone(&input.unchanged)],
         prompt_paths: job.prompt_paths.clone(),
@@ -88,17 +82,17 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     let is_heard = panel.reports.iter().any(|report| report.outcome == ReviewerOutcome::Ok);
     let (panel, recalled) = complete(panel);
     let asks_more = job.files.is_empty() || needs_judge(earlier) || has_questions;
-    let needs_none = nothing_to_judge(&panel, is_heard || ports.stop.cause().is_some()).filter(|_| !asks_more);
+    let needs_none = nothing_to_judge(&panel, is_heard || context.stop.cause().is_some()).filter(|_| !asks_more);
     let (coordinator, judged_by) = if !asks_models {
         without_judge(JudgedBy::Nobody, "no file was left for a model to read")
     } else if let Some((judged_by, reason)) = needs_none {
         without_judge(judged_by, reason)
     } else {
-        ports.mailbox.hand_over(&panel.reports, panel.findings.clone());
+        mailbox.hand_over(&panel.reports, panel.findings.clone());
         let message = std::mem::take(&mut job.coordinator_message);
-        coordinate(&context, job.plan.coordinator.clone(), message, &ports.mailbox).await
+        coordinate(&context, job.plan.coordinator.clone(), message, &mailbox).await
     };
-    report_end(&ports, &coordinator);
+    report_end(&context, &coordinator);
     let slowest = panel.reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
     let judging = (started.elapsed().as_secs_f64() - slowest).max(0.0);
     job.stages.extend([
@@ -107,22 +101,22 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     ]);
     let heard = Heard {
         // What was submitted before the stop is a whole review.
-        stopped: ports
+        stopped: context
             .stop
             .cause()
             .filter(|_| !matches!(judged_by, JudgedBy::Coordinator | JudgedBy::NotNeeded)),
         partial: partial(
             &panel.reports,
             (judged_by != JudgedBy::NotNeeded).then_some(&coordinator),
-            &ports.ledger.budget(),
+            &context.ledger.budget(),
         ),
-        judgement: judgement(&panel, &ports.mailbox, (judged_by, coordinator.outcome), &job),
+        judgement: judgement(&panel, &mailbox, (judged_by, coordinator.outcome), &job),
         seconds: started.elapsed().as_secs_f64(),
         panel,
         coordinator,
         recalled,
     };
-    conclude(job, heard, &input.patches, ports.source.as_ref()).await
+    conclude(job, heard, &input.patches, source.as_ref()).await
 }
 
 /// Returns whether a model is asked at all: there is a file to read, an earlier finding to judge, or a person who asks something.
@@ -130,23 +124,10 @@ pub fn needs_models(files: &[FileDiff], earlier: &[ExistingFinding], asks: bool)
     !files.is_empty() || needs_judge(earlier) || asks
 }
 
-fn session_context(ports: &ReviewPorts, limits: &Limits, members: &[PanelMember]) -> SessionContext {
-    SessionContext {
-        runtime: Arc::clone(&ports.runtime),
-        ledger: Arc::clone(&ports.ledger),
-        progress: Arc::clone(&ports.progress),
-        telemetry: Arc::clone(&ports.telemetry),
-        routes: ports.routes.clone(),
-        limits: limits.clone(),
-        head_start: HeadStart::of(members, most_at_once(limits)),
-        stop: ports.stop.clone(),
-    }
-}
-
 /// Reports how the coordinator's session ended.
-fn report_end(ports: &ReviewPorts, coordinator: &ReviewerReport) {
-    ports.telemetry.record(coordinator.event());
-    ports.progress.report(ProgressEvent::SessionDone {
+fn report_end(context: &SessionContext, coordinator: &ReviewerReport) {
+    context.telemetry.record(coordinator.event());
+    context.progress.report(ProgressEvent::SessionDone {
         reviewer: coordinator.name.as_str(),
         outcome: coordinator.outcome.as_str(),
         findings: None,

@@ -2,7 +2,11 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use conclave_shared::{config::ClassEfforts, nearest::nearest, path_globs::PathGlobs};
+use conclave_shared::{
+    config::{ClassEfforts, TimeLimitOverrides},
+    nearest::nearest,
+    path_globs::PathGlobs,
+};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -53,26 +57,7 @@ pub(super) const KEYS: [(&str, &[&str]); 14] = [
     ("codex", &["rules"]),
     ("verdict", &["warnings", "warnings_alike"]),
     ("break_glass", &["by"]),
-    (
-        "limits",
-        &[
-            "reviewer_seconds",
-            "panel_seconds",
-            "coordinator_seconds",
-            "first_sign_seconds",
-            "stall_seconds",
-            "retry_floor_seconds",
-            "run_seconds",
-            "connect_seconds",
-            "headers_seconds",
-            "idle_seconds",
-            "hold_seconds",
-            "start_seconds",
-            "forge_seconds",
-            "fetch_seconds",
-            "tool_calls",
-        ],
-    ),
+    ("limits", TimeLimitOverrides::NAMES),
     ("models", &["effort", "class_effort", "reviewer_effort", "capabilities"]),
     ("models.class_effort", &ClassEfforts::NAMES),
     (

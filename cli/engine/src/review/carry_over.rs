@@ -44,16 +44,11 @@ pub struct CarryOver {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub objects: BTreeMap<String, String>,
     /// The newest comment that a judge has read; 0 for none. A question up to it is not a reason to ask one again.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "conclave_shared::skip::is_default")]
     pub heard: u64,
     /// The number of questions that judges were given so far.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "conclave_shared::skip::is_default")]
     pub asked: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// A finding of an earlier review.

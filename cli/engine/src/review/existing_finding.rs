@@ -49,6 +49,37 @@ pub struct ExistingFinding {
     pub language: Option<Language>,
 }
 
+impl ExistingFinding {
+    /// A finding as it is remembered, before anything is known of a thread or of its code.
+    pub fn of_record(record: FindingRecord, before: Before) -> Self {
+        let state = if before == Before::Resolved {
+            ThreadState::ResolvedByUs
+        } else {
+            ThreadState::Open
+        };
+        Self {
+            id: String::new(),
+            body: Untrusted::from(record.claim.as_str()),
+            record,
+            thread: None,
+            state,
+            resolved_by: Untrusted::default(),
+            replies: Vec::new(),
+            anchor: AnchorState::Unknown,
+            code: String::new(),
+            text: None,
+            before,
+            stood: false,
+            heard: None,
+            refuting: RefutingCode::None,
+            raised: false,
+            rule: RuleSince::AsItWas,
+            author_may_settle: false,
+            language: None,
+        }
+    }
+}
+
 /// The code by which a judge refuted a finding of an earlier review, as it is at head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RefutingCode {

@@ -38,27 +38,17 @@ pub struct Surroundings {
     pub(crate) copies: usize,
 }
 
-/// What the check of a refutation found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RefutationStatus {
-    /// It stands, in code that the change leaves as it was, with the rest of its function or block.
-    UnchangedCode,
-    /// It stands, in lines that the change itself adds, alters or moves, or whose function or block it alters: a person has to compare
-    /// the two.
-    ThisChange,
-    /// It does not stand, or says nothing.
-    Invalid,
-}
-
-impl RefutationStatus {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UnchangedCode => "unchanged_code",
-            Self::ThisChange => "this_change",
-            Self::Invalid => "invalid",
-        }
+conclave_shared::named_enum! {
+    /// What the check of a refutation found.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum RefutationStatus {
+        /// It stands, in code that the change leaves as it was, with the rest of its function or block.
+        UnchangedCode = "unchanged_code",
+        /// It stands, in lines that the change itself adds, alters or moves, or whose function or block it alters: a person has to compare
+        /// the two.
+        ThisChange = "this_change",
+        /// It does not stand, or says nothing.
+        Invalid = "invalid",
     }
 }
 

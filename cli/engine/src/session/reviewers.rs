@@ -124,7 +124,7 @@ impl Places {
 }
 
 /// How many sessions of the panel may run at once.
-pub(crate) fn most_at_once(limits: &Limits) -> usize {
+pub fn most_at_once(limits: &Limits) -> usize {
     usize::try_from(limits.sessions).unwrap_or(usize::MAX).max(1)
 }
 

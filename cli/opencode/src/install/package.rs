@@ -9,7 +9,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_certificates::ExtraCertificates;
+use conclave_certificates::{ExtraCertificates, innermost};
 use flate2::read::GzDecoder;
 use futures_util::StreamExt;
 use nix::libc::O_NONBLOCK;
@@ -206,13 +206,4 @@ pub(super) async fn unpack(tarball: &Utf8Path, pin: &Pin, into: &Utf8Path) -> Re
 /// A package with its version, as npm writes it.
 pub(super) fn named(pin: &Pin) -> String {
     format!("{}@{}", pin.package, pin.release)
-}
-
-/// The innermost cause of an error, which is the one that says it; no address, which may have a password in it.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }

@@ -3,7 +3,7 @@
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use conclave_fetch::{Fetcher, MAX_BYTES, TextUrl};
-use conclave_git::Repository;
+use conclave_git::{Repository, without_dots};
 use tokio::io::AsyncReadExt;
 
 use crate::read::read;
@@ -42,7 +42,7 @@ impl RuleSource {
         if TextUrl::looks_like_one(text) {
             return address(text);
         }
-        let path = plain(&directory.join(text.trim()));
+        let path = without_dots(&directory.join(text.trim()));
         let resolved = path.canonicalize_utf8();
         let within = |path: &Utf8Path, root: &Utf8Path| path.strip_prefix(root).ok().map(Utf8Path::to_owned);
         let inside = within(&path, root)
@@ -67,7 +67,7 @@ impl RuleSource {
                 reason: "name a file or directory of the repository, or an https:// address".to_owned(),
             });
         }
-        Ok(Self::TargetBranch(plain(path)))
+        Ok(Self::TargetBranch(without_dots(path)))
     }
 }
 
@@ -76,21 +76,6 @@ fn address(text: &str) -> Result<RuleSource, SourceError> {
         place: error.place().to_owned(),
         reason: "it has to begin with https:// (http:// is for this machine only)".to_owned(),
     })
-}
-
-/// The path without `.` and `..`, not looking at the disk.
-fn plain(path: &Utf8Path) -> Utf8PathBuf {
-    let mut plain = Utf8PathBuf::new();
-    for part in path.components() {
-        match part {
-            Utf8Component::CurDir => {}
-            Utf8Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 impl std::fmt::Display for RuleSource {

@@ -16,7 +16,6 @@ mod examine;
 mod gitlab;
 mod merge_request;
 mod people;
-mod plugin;
 mod position;
 mod project_settings;
 mod review_state;
@@ -29,7 +28,6 @@ pub use examine::{
     Account, Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, check_certificates, examine,
 };
 pub use gitlab::GitLab;
-pub use plugin::{GitLabPlugin, MergeRequestArrival};
 pub use project_settings::ProjectSettings;
 
 use std::path::PathBuf;

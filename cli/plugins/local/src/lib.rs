@@ -2,11 +2,9 @@
 //! reviews before a push.
 
 mod hook;
-mod plugin;
 mod range;
 mod source;
 
 pub use hook::{HookError, HookState, Push, install_hook, pushes, uninstall_hook};
-pub use plugin::{LocalArrival, LocalPlugin};
 pub use range::{Range, RangeError};
 pub use source::{LocalError, LocalReview, load};

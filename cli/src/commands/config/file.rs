@@ -1,19 +1,15 @@
 //! A document in a file: its text, and the JSON in it without keys that are there twice.
 
 use std::{
-    fmt,
     fs::OpenOptions,
     io::{ErrorKind, Read, Write},
 };
 
 use camino::Utf8Path;
+use conclave_engine::json::read_strictly;
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document};
 use conclave_shared::config::ConfigFault;
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
 use crate::exit::Failure;
 
@@ -61,75 +57,10 @@ pub(super) fn keep(stored: &StoredDocument) -> Result<String, Failure> {
 
 /// The JSON of a text. A key that is there twice is a fault: only one of its values would count, without a word about which.
 pub(super) fn parse(text: &str) -> Result<Value, ConfigFault> {
-    serde_json::from_str::<Unique>(text)
-        .map(|unique| unique.0)
-        .map_err(|error| ConfigFault {
-            pointer: String::new(),
-            detail: format!("is not JSON that can be used: {error}"),
-        })
-}
-
-/// A value in which each object has each key once.
-struct Unique(Value);
-
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueVisitor).map(Self)
-    }
-}
-
-struct UniqueVisitor;
-
-impl<'de> Visitor<'de> for UniqueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Unique(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = fields.next_key::<String>()? {
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
-            }
-            let Unique(value) = fields.next_value()?;
-            map.insert(key, value);
-        }
-        Ok(Value::Object(map))
-    }
+    read_strictly(text, str::to_owned).map_err(|error| ConfigFault {
+        pointer: String::new(),
+        detail: format!("is not JSON that can be used: {error}"),
+    })
 }
 
 #[cfg(test)]

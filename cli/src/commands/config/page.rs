@@ -244,7 +244,11 @@ fn moment(at_ms: i64) -> String {
 
 /// The difference between two documents, as a patch. The order of fields and the revision are no difference.
 pub(crate) fn json_diff(before: &Value, after: &Value) -> String {
-    let text = |value: &Value| format!("{:#}\n", sorted(&without_revision(value)));
+    let text = |value: &Value| {
+        let mut value = without_revision(value);
+        value.sort_all_objects();
+        format!("{value:#}\n")
+    };
     let (before, after) = (text(before), text(after));
     let patch = diffy::create_patch(&before, &after).to_string();
     // The two lines of file names say nothing here.
@@ -266,18 +270,6 @@ pub(crate) fn colored_diff(patch: &str) -> String {
         }
     });
     lines.fold(String::new(), |text, line| text + &line + "\n")
-}
-
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields: BTreeMap<&String, Value> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
-            fields.into_iter().map(|(name, value)| (name.clone(), value)).collect()
-        }
-        // The order of a list means something.
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        value => value.clone(),
-    }
 }
 
 #[cfg(test)]

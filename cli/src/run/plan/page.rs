@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::CellAlignment;
 use conclave_engine::{panel::SessionEstimate, review::Presence};
+use conclave_opencode::v1::ExplainedLine;
 use conclave_shared::{engineering_rule::OnBreach, model::ModelId, pricing::TokenUsage};
 
 use crate::{
@@ -77,9 +78,11 @@ pub(crate) fn plan(plan: &PlanDocument) -> String {
 }
 
 /// A file line by line, each with the plugin that it comes from.
-pub(crate) fn explained<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
-    let widest = lines.clone().map(|(plugin, _)| plugin.len()).max().unwrap_or_default();
-    let lines = lines.map(|(plugin, line)| format!("{} {line}", format!("{plugin:<widest$}").dimmed()));
+pub(crate) fn explained(lines: &[ExplainedLine]) -> String {
+    let widest = lines.iter().map(|line| line.plugin.len()).max().unwrap_or_default();
+    let lines = lines
+        .iter()
+        .map(|ExplainedLine { line, plugin }| format!("{} {line}", format!("{plugin:<widest$}").dimmed()));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -31,7 +31,7 @@ use conclave_fake_gitlab::{
 use conclave_forge::Publisher;
 use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_shared::{
-    config::{Limits, NoModel},
+    config::NoModel,
     finding::{EvidenceStatus, Finding, fingerprint},
     path_globs::PathGlobs,
     risk::{RiskAssessment, RiskTier, SecurityPaths},
@@ -557,7 +557,6 @@ fn review_job(plan: Plan) -> ReviewJob {
         memory: Recall::nothing(),
         plan,
         coordinator_message: String::new(),
-        limits: Limits::default(),
         rubric: RubricSettings::default(),
         security: SecurityPaths::default(),
         approval_holds: Vec::new(),

@@ -1,17 +1,14 @@
 //! Findings that came as JSON, although XML was asked for.
 
-use std::collections::BTreeSet;
-
-use serde::{
-    Deserialize,
-    de::{MapAccess, SeqAccess, Visitor},
-};
 use serde_json::{Deserializer, Map, Value};
 
 use super::{AMONG_WORDS, Lines, RawFinding, ScanOutcome, join, raw_finding::JSON, stands_alone_at_the_end, traces};
-use crate::findings::{
-    tags::{FIELDS, field, field_of, is_rank},
-    written::shorten,
+use crate::{
+    findings::{
+        tags::{FIELDS, field, field_of, is_rank},
+        written::shorten,
+    },
+    json::repeated_name,
 };
 
 /// How many places are tried at which JSON might begin. Prose and code have brackets of their own.
@@ -76,7 +73,8 @@ pub(super) fn scan(text: &str, first: usize) -> Option<ScanOutcome> {
             }
             if let Some((name, line)) = repeated_name(&text[start..position]) {
                 faults.push(format!(
-                    "the JSON of the findings has the name `{name}` twice in one object (line {} of the answer)",
+                    "the JSON of the findings has the name `{}` twice in one object (line {} of the answer)",
+                    shorten(&name),
                     last - 1 + line
                 ));
             }
@@ -171,76 +169,6 @@ pub(super) fn is_around(answer: &str, tag: Option<usize>) -> bool {
 fn is_about_findings(text: &str) -> bool {
     let key = |name: &str| text.contains(&format!("\"{name}\""));
     key("findings") || (key("severity") && (key("claim") || key("evidence")))
-}
-
-/// The name that an object in this text has twice, with its line: which of the two counts cannot be known.
-fn repeated_name(text: &str) -> Option<(String, usize)> {
-    let error = serde_json::from_str::<Unique>(text).err()?;
-    if !error.is_data() {
-        return None;
-    }
-    let said = error.to_string();
-    let name = said.rsplit_once(" at line ").map_or(said.as_str(), |(name, _)| name);
-    Some((shorten(name), error.line().max(1)))
-}
-
-/// JSON in which no object has a name twice.
-struct Unique;
-
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueVisitor)
-    }
-}
-
-struct UniqueVisitor;
-
-impl<'de> Visitor<'de> for UniqueVisitor {
-    type Value = Unique;
-
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_unit<E>(self) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Unique, A::Error> {
-        while list.next_element::<Unique>()?.is_some() {}
-        Ok(Unique)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Unique, A::Error> {
-        let mut names = BTreeSet::new();
-        while let Some(name) = object.next_key::<String>()? {
-            if !names.insert(name.to_ascii_lowercase()) {
-                return Err(serde::de::Error::custom(name));
-            }
-            object.next_value::<Unique>()?;
-        }
-        Ok(Unique)
-    }
 }
 
 /// The whole findings of a list that ends in the middle, of which the places stand in these lines of the answer.

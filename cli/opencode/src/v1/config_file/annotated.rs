@@ -1,9 +1,10 @@
 //! A JSON document in which every part knows its plugin.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// One line of a document, and its plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedLine {
     /// The line as it stands in the file.
     pub line: String,

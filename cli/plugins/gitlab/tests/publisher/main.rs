@@ -13,7 +13,6 @@ mod gating;
 mod glass;
 mod loading;
 mod manual;
-mod plugin;
 mod posting;
 mod refusals;
 mod scenarios;

@@ -36,7 +36,10 @@ async fn a_revoked_token_is_named() {
     let stage = Stage::new().await;
     let plugin = stage.loaded().await;
     stage.gitlab.revoke_token(&stage.token);
-    assert_eq!(stage.refusal().await.to_string(), revoked("read whose token it is"));
+    let error = stage.refusal().await;
+    assert_eq!(error.to_string(), revoked("read whose token it is"));
+    // For the exit code.
+    assert_eq!(error.kind, ApiErrorKind::Unauthorized);
     // Between reading and posting, too.
     let failed = publish(&plugin, &stage.review(Verdict::Approved)).await;
     assert_eq!(failed, Err(revoked("read its comments")));
