@@ -149,9 +149,10 @@ pub(crate) async fn execute(
         configuration: prepared.follower.unanswered(),
         runtime: Some(name),
     };
+    let source = Arc::new(RepositoryTree::new(&prepared.job, &files, inputs.context));
     let ports = ReviewPorts {
         context,
-        source: Arc::new(RepositoryTree::new(&prepared.job, &files, inputs.context)),
+        source,
         mailbox,
     };
     let mut review = review(review_job, ports).await;
