@@ -60,6 +60,18 @@ fn whose_words(settings: &RepoConfig) -> WhoseWords {
     }
 }
 
+/// Adds what only the run knows: what the gateway saw, what changed meanwhile, the sandbox, and the day of the prices.
+fn complete(review: &mut Review, runtime: &Runtime, live: &Live, models: &LiveModels) {
+    review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+    review.warnings.extend(live.warning());
+    review.coverage.notes.extend(live.changes());
+    runtime.account_for_sandbox(review);
+    // Of which day the prices are, where they are an operator's.
+    let usage = review.usage();
+    let of_day = models.prices().describe(usage.iter().map(|usage| &usage.model));
+    review.coverage.notes.extend(of_day);
+}
+
 /// Does everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
 pub(crate) async fn execute(
     run: &Run<'_>,
@@ -157,14 +169,7 @@ pub(crate) async fn execute(
     };
     let mut review = review(review_job, ports).await;
     run.stopwatch.lap("sessions");
-    review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-    review.warnings.extend(live.warning());
-    review.coverage.notes.extend(live.changes());
-    runtime.account_for_sandbox(&mut review);
-    // Of which day the prices are, where they are an operator's.
-    let usage = review.usage();
-    let of_day = models.prices().describe(usage.iter().map(|usage| &usage.model));
-    review.coverage.notes.extend(of_day);
+    complete(&mut review, &runtime, &live, &models);
     let executed = Executed {
         job: prepared.job,
         files,
