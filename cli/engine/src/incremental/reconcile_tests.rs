@@ -840,7 +840,7 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
 fn nobody_without_a_role_settles_anything() {
     stands(&scene().state(ThreadState::ResolvedByOther));
     let other = scene().state(ThreadState::ResolvedByOutsider);
-    // A member's question in the thread makes no member of who resolved it.
+    // Also where a member has asked something in the thread.
     for scene in [
         &other,
         &scene()

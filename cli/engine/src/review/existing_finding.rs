@@ -191,7 +191,7 @@ pub enum ThreadState {
     ResolvedByPerson,
     /// Such a person resolved it who opened the merge request or committed to it.
     ResolvedByAuthor,
-    /// A person resolved it who may not decide that, without that role. The finding stands.
+    /// A person without that role resolved it, and may not decide that. The finding stands, and the thread is opened again.
     ResolvedByOutsider,
     /// Another program resolved it, or an account whose role cannot be read. The finding stands.
     ResolvedByOther,
