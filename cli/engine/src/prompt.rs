@@ -22,6 +22,6 @@ pub use fold::fold;
 pub use index::{PatchEntry, patch_file_name, render_index};
 pub(crate) use instructions::concerns;
 pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
-pub use patch_texts::{MAX_PATCH_TEXTS, choose_patch_texts, patch_text, render_patch_texts};
+pub use patch_texts::{MAX_PATCH_TEXTS, choose_patch_texts, may_stand_in_prompt, patch_text, render_patch_texts};
 pub use reviewer::{Field, SharedText, brief, reviewer_parts};
 pub use sections::add_to_reviewer;

@@ -220,11 +220,13 @@ async fn existing_findings(
                 ThreadState::ResolvedByOther
             }
         } else if own.thread.resolved {
-            match roles.at_least(own.thread.resolved_by.as_ref()).await {
-                AuthorRole::Us => ThreadState::ResolvedByUs,
-                AuthorRole::Member => ThreadState::ResolvedByPerson,
-                AuthorRole::Author => ThreadState::ResolvedByAuthor,
-                AuthorRole::Contributor | AuthorRole::Outsider | AuthorRole::Machine => ThreadState::ResolvedByOther,
+            match roles.read(own.thread.resolved_by.as_ref()).await {
+                Some(AuthorRole::Us) => ThreadState::ResolvedByUs,
+                Some(AuthorRole::Member) => ThreadState::ResolvedByPerson,
+                Some(AuthorRole::Author) => ThreadState::ResolvedByAuthor,
+                Some(AuthorRole::Contributor | AuthorRole::Outsider) => ThreadState::ResolvedByOutsider,
+                // Nothing is opened again that a member may have resolved.
+                Some(AuthorRole::Machine) | None => ThreadState::ResolvedByOther,
             }
         } else {
             ThreadState::Open

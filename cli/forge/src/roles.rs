@@ -51,12 +51,15 @@ impl<'a> Roles<'a> {
         Ok(role)
     }
 
+    /// The same; nothing where the forge does not answer.
+    pub(crate) async fn read(&mut self, user: Option<&Account>) -> Option<AuthorRole> {
+        let role = self.of(user?).await;
+        role.inspect_err(|error| tracing::warn!(%error, "a role could not be read"))
+            .ok()
+    }
+
     /// The same; where the forge does not answer, the account's words are read and decide nothing.
     pub(crate) async fn at_least(&mut self, user: Option<&Account>) -> AuthorRole {
-        let Some(user) = user else { return AuthorRole::Outsider };
-        self.of(user).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "a role could not be read");
-            AuthorRole::Outsider
-        })
+        self.read(user).await.unwrap_or(AuthorRole::Outsider)
     }
 }

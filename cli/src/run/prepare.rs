@@ -500,7 +500,10 @@ impl Prepared {
     fn carries_findings(&self) -> bool {
         let stood = |before| matches!(before, Before::Stood | Before::Posted | Before::Reopened);
         let open = |known: &ExistingFinding| match known.state {
-            ThreadState::Open | ThreadState::ResolvedByOther | ThreadState::Unknown => true,
+            ThreadState::Open
+            | ThreadState::ResolvedByOutsider
+            | ThreadState::ResolvedByOther
+            | ThreadState::Unknown => true,
             // Who wrote the change may not settle everything.
             ThreadState::ResolvedByAuthor => known.record.is_serious(),
             ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,

@@ -273,7 +273,9 @@ pub fn has_open(existing: &[ExistingFinding]) -> bool {
 /// Returns whether a finding has not been closed by those who may.
 fn is_live(finding: &ExistingFinding) -> bool {
     match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOther | ThreadState::Unknown => true,
+        ThreadState::Open | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther | ThreadState::Unknown => {
+            true
+        }
         ThreadState::ResolvedByAuthor => !finding.author_may_settle,
         ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
     }

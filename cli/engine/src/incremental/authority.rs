@@ -96,7 +96,11 @@ pub(super) fn is_settled_by_person(finding: &ExistingFinding) -> bool {
     let is_resolved = match finding.state {
         ThreadState::ResolvedByPerson => true,
         ThreadState::ResolvedByAuthor => finding.author_may_settle,
-        ThreadState::Open | ThreadState::ResolvedByUs | ThreadState::ResolvedByOther | ThreadState::Unknown => false,
+        ThreadState::Open
+        | ThreadState::ResolvedByUs
+        | ThreadState::ResolvedByOutsider
+        | ThreadState::ResolvedByOther
+        | ThreadState::Unknown => false,
     };
     is_resolved || is_settled_by_word(finding)
 }

@@ -111,8 +111,11 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                     settled.notes.push(texts::unseen(&place));
                 } else if is_deleted(finding) {
                     settled.notes.push(texts::deleted(&place));
-                } else if finding.state == ThreadState::ResolvedByOther {
-                    settled.notes.push(texts::no_right(&place));
+                } else if matches!(
+                    finding.state,
+                    ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther
+                ) {
+                    settled.notes.push(texts::no_right(&place, finding.state));
                 } else if lacks_right(finding) {
                     let note = texts::not_the_authors_note(&place, &finding.record, who_lacks_right(finding));
                     settled.notes.push(note);
@@ -165,7 +168,7 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
         Outcome::Fixed
             if matches!(
                 finding.state,
-                ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther
+                ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther
             ) =>
         {
             Before::Fixed

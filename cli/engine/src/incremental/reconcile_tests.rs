@@ -838,14 +838,25 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
 
 #[test]
 fn nobody_without_a_role_settles_anything() {
-    let other = scene().state(ThreadState::ResolvedByOther);
-    let settled = other.reconcile();
-    assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
-    assert!(
-        settled.notes[0].contains("not a member of the project"),
-        "{:?}",
-        settled.notes
-    );
+    stands(&scene().state(ThreadState::ResolvedByOther));
+    let other = scene().state(ThreadState::ResolvedByOutsider);
+    // Also where a member has asked something in the thread.
+    for scene in [
+        &other,
+        &scene()
+            .state(other.earlier[0].state)
+            .replied(AuthorRole::Member, "Why?"),
+    ] {
+        let settled = scene.reconcile();
+        assert_eq!(surviving(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+        let notes = settled.notes.join("; ");
+        assert!(notes.contains("not a member of the project"), "{notes}");
+        let ThreadChange::Answer { text, resolve: false } = change_of(&settled) else {
+            panic!("it is open again: {:?}", settled.threads)
+        };
+        let says = "a person who may not push to the project cannot settle a warning. A member of the project who may";
+        assert!(text.contains(says), "{text}");
+    }
     // What is fixed is fixed all the same.
     let mut fixed = other.word(EarlierStatus::Fixed);
     gone(&fixed, &resolve("fixed in `22222222`"), Some(Before::Fixed));

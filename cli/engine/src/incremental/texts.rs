@@ -3,7 +3,7 @@
 use conclave_shared::severity::Severity;
 
 use crate::{
-    review::{AuthorRole, FIXED_IN, FindingRecord},
+    review::{AuthorRole, FIXED_IN, FindingRecord, ThreadState},
     untrusted::code_span,
 };
 
@@ -164,8 +164,8 @@ pub(super) fn unseen(place: &str) -> String {
 }
 
 /// What it says of a thread that was resolved by somebody who may not decide that.
-pub(super) fn no_right(place: &str) -> String {
-    format!("the thread on {place} was resolved by a person who is not a member of the project; its finding stands")
+pub(super) fn no_right(place: &str, state: ThreadState) -> String {
+    format!("the thread on {place} was {}; its finding stands", state.as_str())
 }
 
 /// What a finding is that its author may not settle.
@@ -180,13 +180,13 @@ fn weight(record: &FindingRecord) -> &'static str {
     }
 }
 
-/// What is answered to the author who tries to settle what is not theirs to settle.
+/// What is answered to the author, or to a person without a right, who tries to settle what is not theirs to settle.
 pub(super) fn not_the_authors(record: &FindingRecord, role: AuthorRole) -> String {
     let why = weight(record);
-    let (who, other) = if role == AuthorRole::Contributor {
-        ("an author who may not push to the project", "A")
-    } else {
-        ("the author of a change, and people who committed to it,", "Another")
+    let (who, other) = match role {
+        AuthorRole::Contributor => ("an author who may not push to the project", "A"),
+        AuthorRole::Outsider => ("a person who may not push to the project", "A"),
+        _ => ("the author of a change, and people who committed to it,", "Another"),
     };
     format!(
         "This stands: {who} cannot settle {why}. {other} member of the project who may push to it can, by an answer such \

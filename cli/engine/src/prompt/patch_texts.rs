@@ -6,9 +6,12 @@
 
 use std::fmt::Write;
 
-use conclave_shared::risk::RiskTier;
+use conclave_shared::risk::{RiskTier, SecurityPaths};
 
-use crate::untrusted::{Nonce, Untrusted};
+use crate::{
+    diff::{FileDiff, changes_kind},
+    untrusted::{Nonce, Untrusted},
+};
 
 /// Maximum length of all patches in a prompt, in bytes: about the size of one turn's rules, role and tools.
 pub const MAX_PATCH_TEXTS: usize = 24_000;
@@ -27,6 +30,12 @@ pub fn choose_patch_texts(tier: RiskTier, lengths: &[usize]) -> Vec<bool> {
         fits
     };
     lengths.iter().map(fits).collect()
+}
+
+/// Returns whether the file's patch may stand in the prompt. One that makes another kind of file of a path, without content, has to be
+/// opened: it is easily overlooked.
+pub fn may_stand_in_prompt(file: &FileDiff, security: &SecurityPaths) -> bool {
+    file.has_content() || !changes_kind(file, security)
 }
 
 /// The text of a patch for a prompt; nothing if anything of it would be lost there. Findings quote it, so it stands in the prompt as
@@ -59,6 +68,7 @@ pub fn render_patch_texts<'a>(patches: impl Iterator<Item = (usize, &'a str)>, n
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::{ChangeKind, Content};
 
     #[test]
     fn a_small_change_stands_in_the_prompt_and_of_a_large_one_nothing() {
@@ -71,6 +81,20 @@ mod tests {
         assert_eq!(choose_patch_texts(RiskTier::Full, &small), [true, true]);
         assert_eq!(choose_patch_texts(RiskTier::Full, &large), [false; 3]);
         assert_eq!(choose_patch_texts(RiskTier::Full, &[]), [false; 0]);
+    }
+
+    #[test]
+    fn a_rename_stands_in_the_prompt_unless_it_makes_something_else() {
+        let renamed = |to: &str| FileDiff {
+            old_path: "src/x.py".to_owned(),
+            path: to.to_owned(),
+            kind: ChangeKind::Renamed,
+            content: Content::None,
+            ..FileDiff::default()
+        };
+        let security = SecurityPaths::default();
+        assert!(may_stand_in_prompt(&renamed("services/x.py"), &security));
+        assert!(!may_stand_in_prompt(&renamed("services/x.sh"), &security));
     }
 
     #[test]

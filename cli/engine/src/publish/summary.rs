@@ -154,7 +154,7 @@ pub fn spent_usd(bot: &BotIdentity, conversation: &Conversation) -> f64 {
 }
 
 /// A hash of what a review concludes: the same for two runs that differ in times, costs and wording only, so that the
-/// second one writes nothing.
+/// second one writes nothing. What the judge would have done with a finding that stands is wording: a run without a judge does not say it.
 fn conclusion(review: &Review) -> String {
     let mut findings: Vec<Value> = review
         .surviving()
@@ -168,7 +168,6 @@ fn conclusion(review: &Review) -> String {
                 finding.end_line,
                 entry.section,
                 entry.posted,
-                entry.overruled.as_ref().map(|overruled| &overruled.action),
             ])
         })
         .collect();
@@ -203,4 +202,32 @@ fn conclusion(review: &Review) -> String {
     said.extend((!review.accepted.is_empty()).then(|| json!(review.accepted)));
     let said: Vec<String> = said.iter().map(Value::to_string).collect();
     text_hash(&said.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::severity::Severity;
+
+    use super::*;
+    use crate::{
+        incremental::test_support::fresh,
+        review::{Overruled, test_support::review},
+    };
+
+    #[test]
+    fn what_the_judge_would_have_done_with_a_finding_concludes_nothing_else() {
+        let mut review = review();
+        review.findings = vec![fresh("F1", Severity::Critical, "c")];
+        let before = conclusion(&review);
+        review.findings[0].overruled = Some(Overruled {
+            action: "withdraw".to_owned(),
+            severity: None,
+            reason_code: None,
+            reason: None,
+            fault: "there is no code that refutes it".to_owned(),
+        });
+        assert_eq!(conclusion(&review), before);
+        review.findings[0].finding.severity = Severity::Warning;
+        assert_ne!(conclusion(&review), before);
+    }
 }

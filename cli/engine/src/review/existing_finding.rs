@@ -191,7 +191,9 @@ pub enum ThreadState {
     ResolvedByPerson,
     /// Such a person resolved it who opened the merge request or committed to it.
     ResolvedByAuthor,
-    /// Somebody resolved it who may not decide that: a person without that role, or another program. The finding stands.
+    /// A person without that role resolved it, and may not decide that. The finding stands, and the thread is opened again.
+    ResolvedByOutsider,
+    /// Another program resolved it, or an account whose role cannot be read. The finding stands.
     ResolvedByOther,
     /// The forge does not say: it counts as open, which does not mean that a person has opened it again.
     Unknown,
@@ -205,7 +207,8 @@ impl ThreadState {
             Self::ResolvedByUs => "resolved by us",
             Self::ResolvedByPerson => "resolved by a person",
             Self::ResolvedByAuthor => "resolved by the author of the change",
-            Self::ResolvedByOther => "resolved by a person who is not a member",
+            Self::ResolvedByOutsider => "resolved by a person who is not a member of the project",
+            Self::ResolvedByOther => "resolved by a program, or by an account whose role cannot be read",
         }
     }
 }

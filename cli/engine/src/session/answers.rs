@@ -541,13 +541,13 @@ impl FollowUp for Answers<'_> {
 /// The positions of the patches that a reviewer is asked for if it leaves them out: those without which the review is
 /// incomplete.
 fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
-    let is_for_rules = |path: &str| {
-        let rules = member.rules.as_deref();
-        rules.is_none_or(|rules| rules.of_file(path).next().is_some())
-    };
     let counts = |position: &&usize| {
         let file = input.files.get(**position);
-        file.is_some_and(|file| has_to_be_read(file, &input.security) && is_for_rules(&file.path))
+        file.is_some_and(|file| match member.rules.as_deref() {
+            // A file that was only moved to where a rule is for it counts, too.
+            Some(rules) => rules.of_file(&file.path).next().is_some(),
+            None => has_to_be_read(file, &input.security),
+        })
     };
     let patches = member.patches.iter().filter(|_| member.required);
     patches.filter(counts).copied().collect()

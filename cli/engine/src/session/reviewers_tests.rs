@@ -1029,29 +1029,30 @@ async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_r
         ..RuleInForce::default()
     };
     let rules = Arc::new(RuleBook::new(vec![rule]));
-    for (reviewer, in_prompt, reason) in [
-        (
-            "codex",
-            false,
-            Some("it did not read small to its end, which rules are for"),
-        ),
-        ("codex", true, None),
-        ("security", false, None),
+    let unread = Some("it did not read small to its end, which rules are for");
+    for (reviewer, content, in_prompt, reason) in [
+        ("codex", Content::Text, false, unread),
+        // It was only moved to where the rule is for it.
+        ("codex", Content::None, false, unread),
+        ("codex", Content::Text, true, None),
+        ("codex", Content::None, true, None),
+        ("security", Content::Text, false, None),
     ] {
         let stage = Stage::new(|_, _| nothing_found(5));
         let (context, ..) = context(&stage);
         let (mut members, mut input) = (members(&[reviewer]), input());
         members[0].patches = vec![0, 1];
         members[0].rules = (reviewer == "codex").then(|| Arc::clone(&rules));
-        let mut patches = input.patches.to_vec();
+        let (mut files, mut patches) = (input.files.to_vec(), input.patches.to_vec());
+        files[1].content = content;
         patches[1].in_prompt = in_prompt;
-        input.patches = Arc::new(patches);
+        (input.files, input.patches) = (Arc::new(files), Arc::new(patches));
         let panel = run_at_once(&context, members, &input, 1).await;
         let report = &panel.reports[0];
         assert_eq!(
             (report.outcome, report.reason.as_deref()),
             (ReviewerOutcome::Ok, reason),
-            "{reviewer} {in_prompt}"
+            "{reviewer} {content:?} {in_prompt}"
         );
     }
 }

@@ -165,6 +165,6 @@ pub(crate) async fn an_author_without_a_right_is_read_and_decides_nothing<S: For
     let roles: Vec<AuthorRole> = found.replies.iter().map(|reply| reply.role).collect();
     assert_eq!(
         (roles, found.state),
-        (vec![AuthorRole::Contributor], ThreadState::ResolvedByOther)
+        (vec![AuthorRole::Contributor], ThreadState::ResolvedByOutsider)
     );
 }

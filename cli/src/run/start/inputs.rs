@@ -9,8 +9,8 @@ use conclave_engine::{
     panel::assign,
     prompt::{
         ContextFile, Field, PatchEntry, PatchSize, Share, SharedText, add_to_reviewer, brief, choose_patch_texts,
-        fitting, fold, given, patch_budget, patch_text, render_context, render_coordinator, render_index,
-        render_patch_texts, share_out, window_warning,
+        fitting, fold, given, may_stand_in_prompt, patch_budget, patch_text, render_context, render_coordinator,
+        render_index, render_patch_texts, share_out, window_warning,
     },
     review::{CutFile, GivenPatch, Plan},
     untrusted::{Nonce, Untrusted},
@@ -20,6 +20,7 @@ use conclave_shared::{
     memory::RepositoryMemory,
     path_globs::PathGlobs,
     reviewer::ReviewerName,
+    risk::SecurityPaths,
 };
 
 use crate::{
@@ -78,6 +79,7 @@ pub(crate) async fn render(
         job,
         diff,
         spool,
+        security,
         plan,
         runtime: contributed,
         library,
@@ -121,7 +123,7 @@ pub(crate) async fn render(
         .zip(uncut.iter().map(|entry| entry.patch.as_str()))
         .collect();
     let written = give(&files, spool, &shares)?;
-    let texts = patch_texts(&files, spool, &shares, plan)?;
+    let texts = patch_texts(&files, spool, security, &shares, plan)?;
     let entries: Vec<PatchEntry> = uncut
         .iter()
         .zip(&written)
@@ -180,6 +182,7 @@ pub(crate) async fn render(
 fn patch_texts(
     files: &[(&FileDiff, &str)],
     spool: &Spool,
+    security: &SecurityPaths,
     shares: &[Share],
     plan: &Plan,
 ) -> Result<Vec<Option<String>>, Failure> {
@@ -190,8 +193,7 @@ fn patch_texts(
     let mut patch = Vec::new();
     let mut texts = Vec::with_capacity(files.len());
     for ((file, _), is_chosen) in files.iter().zip(choose_patch_texts(plan.assessment.tier, &lengths)) {
-        // What makes another kind of file of a path, without content, has to be opened: it is easily overlooked.
-        if !(is_chosen && is_whole && file.has_content()) {
+        if !(is_chosen && is_whole && may_stand_in_prompt(file, security)) {
             texts.push(None);
             continue;
         }

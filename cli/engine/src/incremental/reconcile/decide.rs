@@ -103,7 +103,11 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
                 _ => Outcome::Closed,
             };
         }
-        ThreadState::Open | ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther | ThreadState::Unknown => {}
+        ThreadState::Open
+        | ThreadState::ResolvedByAuthor
+        | ThreadState::ResolvedByOutsider
+        | ThreadState::ResolvedByOther
+        | ThreadState::Unknown => {}
     }
     if finding.before == Before::Reopened {
         return Outcome::Stands;
@@ -178,13 +182,19 @@ pub(super) fn is_unseen(finding: &ExistingFinding) -> bool {
 
 /// Returns whether somebody has tried to settle the finding whose word is not enough for that.
 pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
-    let resolved = finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle;
+    let resolved = finding.state == ThreadState::ResolvedByOutsider
+        || (finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle);
     resolved || unanswered(finding).is_some_and(|argument| argument.is_without_right)
 }
 
 /// The role of who has tried that.
 pub(super) fn who_lacks_right(finding: &ExistingFinding) -> AuthorRole {
-    unanswered(finding).map_or(AuthorRole::Author, |argument| argument.role)
+    let by_word = unanswered(finding).filter(|argument| argument.is_without_right);
+    match (by_word, finding.state) {
+        (Some(argument), _) => argument.role,
+        (None, ThreadState::ResolvedByOutsider) => AuthorRole::Outsider,
+        (None, _) => AuthorRole::Author,
+    }
 }
 
 /// What is done with the thread.

@@ -212,7 +212,9 @@ pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding
 
 pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let live = match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOther | ThreadState::Unknown => true,
+        ThreadState::Open | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther | ThreadState::Unknown => {
+            true
+        }
         ThreadState::ResolvedByAuthor => !finding.author_may_settle,
         ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
     };
