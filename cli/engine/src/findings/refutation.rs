@@ -47,9 +47,11 @@ pub(crate) struct QuotedFile<'a> {
     pub(crate) change: Option<&'a FileDiff>,
 }
 
-/// Checks a quote against a finding. `Err` says in words for the model what is wrong with it.
+/// Checks a quote against a finding, in a review in which these findings accuse code. `Err` says in words for the model what is wrong
+/// with it.
 pub(crate) fn check_refutation(
     finding: &Finding,
+    accusing: &[Finding],
     file: QuotedFile<'_>,
     line: u32,
     quote: &str,
@@ -67,11 +69,11 @@ pub(crate) fn check_refutation(
     let changed = |line: u32| file.change.is_some_and(|change| change.lines.is_added(line));
     let place = locate_whole(file.head, quote, line, changed)
         .ok_or_else(|| format!("the quoted code does not stand in {}", file.path))?;
-    let telling = telling_code(finding, file, place, quote);
+    let telling = telling_code(finding, accusing, file, place, quote);
     if telling.is_empty() {
         return Err(
-            "the quote is too little: it needs a line of code that is neither a comment nor an import, nor a bracket or keyword \
-             alone, nor one that the finding quotes itself"
+            "the quote is too little: it needs a whole line of code that is neither a comment nor an import, nor a bracket or keyword \
+             alone, nor one that this finding or another one quotes"
                 .to_owned(),
         );
     }
@@ -81,7 +83,7 @@ pub(crate) fn check_refutation(
     if is_code && !telling.iter().any(|code| names.are_in(code)) {
         return Err(
             "no line of the quote has to do with the finding: one has to use a name that the finding's own code, or code in its \
-             claim, uses too, as in the check of that value or the definition of what is called"
+             claim, uses too, as in the check of that value or the definition of what is called, and to do more than to copy it"
                 .to_owned(),
         );
     }
@@ -98,20 +100,31 @@ pub(crate) fn too_long() -> String {
     format!("it spans more than {MAX_LINES} lines: name and quote only those that make the claim untrue")
 }
 
-/// The quoted code that means something, and is not the finding's own, line by line.
-fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &str) -> Vec<String> {
-    let code = if PathKind::of(file.path).is_prose() {
+/// The quoted code that means something, and that no finding accuses, line by line.
+fn telling_code(
+    finding: &Finding,
+    accusing: &[Finding],
+    file: QuotedFile<'_>,
+    place: Place,
+    quote: &str,
+) -> Vec<String> {
+    let is_prose = PathKind::of(file.path).is_prose();
+    let code = if is_prose {
         file.head.lines().map(str::to_owned).collect()
     } else {
         code_lines(file.path, file.head)
     };
     let own = Own::of(finding);
+    // Else two findings would refute each other.
+    let others = accusing.iter().filter(|other| other.id != finding.id);
+    let others: Vec<Own<'_>> = others.map(Own::of).collect();
     let telling = place.lines().filter_map(|line| {
         let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         let (Some(code), Some(whole)) = (code.get(index), file.head.lines().nth(index)) else {
             return None;
         };
-        if own.has(file.path, line, whole) {
+        let is_accused = others.iter().any(|other| other.accuses(file.path, line, whole));
+        if is_accused || own.has(file.path, line, whole) {
             return None;
         }
         let code = single_blanks(code);
@@ -119,7 +132,7 @@ fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &s
             return None;
         }
         let is_own_place = own.is_place(file.path, line);
-        // One quoted line may be a part of a line; then that part has to mean something, and has to be code.
+        // One quoted line may lack what says nothing, as a keyword or a comment; the rest has to mean something, and has to be code.
         if place.length == 1 {
             let quoted = single_blanks(quote);
             let part = if code.contains(&quoted) {
@@ -128,7 +141,9 @@ fn telling_code(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &s
                 shared_end(&code, &quoted)
             };
             let is_own = is_own_place && own.lines.iter().any(|line| line.contains(&part));
-            return (is_telling(&part) && !is_own).then_some(part);
+            // A line of prose may be a paragraph.
+            let is_whole = is_prose || (is_telling(&code) && !is_telling(&code.replacen(&part, " ", 1)));
+            return (is_whole && is_telling(&part) && !is_own).then_some(part);
         }
         is_telling(&code).then_some(code)
     });
@@ -217,6 +232,14 @@ impl<'a> Own<'a> {
         // What a fix has added to a quoted line is no part of the finding.
         let is_more = |own: &String| !own.is_empty() && text.len() > own.len() && text.contains(own.as_str());
         self.lines.contains(&text) || (self.is_place(file, line) && !self.lines.iter().any(is_more))
+    }
+
+    /// Returns whether the line at this place is one of those that are quoted. What stands there now is no part of the finding if it is
+    /// other code, as where the quoted lines are removed.
+    fn accuses(&self, file: &str, line: u32, text: &str) -> bool {
+        let text = single_blanks(text);
+        let is_quoted = |own: &String| !own.is_empty() && (text.contains(own.as_str()) || own.contains(&text));
+        self.is_place(file, line) && self.lines.iter().any(is_quoted)
     }
 
     fn is_place(&self, file: &str, line: u32) -> bool {

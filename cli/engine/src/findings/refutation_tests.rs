@@ -41,7 +41,7 @@ fn check(added: &[u32], line: u32, quote: &str) -> Result<Refuting, String> {
         base: Some(&base),
         change: Some(&change),
     };
-    check_refutation(&finding(), file, line, quote)
+    check_refutation(&finding(), &[], file, line, quote)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_a_fix_adds_to_the_quoted_line_refutes_and_a_comment_behind_it_does_not()
             base: Some(HEAD),
             change: Some(&change),
         };
-        check_refutation(&finding(), file, 7, quote)
+        check_refutation(&finding(), &[], file, 7, quote)
     };
     let fixed = "    return db.query(name) if known(name) else None";
     let found = check(fixed, fixed).expect("it is another line now");
@@ -90,7 +90,7 @@ fn lines_between_which_something_was_taken_out_are_altered() {
         change: Some(&change),
     };
     let guard = "    if not NAME.fullmatch(name):\n        return None";
-    let found = check_refutation(&finding(), file, 5, guard).expect("it stands");
+    let found = check_refutation(&finding(), &[], file, 5, guard).expect("it stands");
     assert!(found.is_of_this_change, "the map of lines does not agree with the base");
 }
 
@@ -104,7 +104,7 @@ fn a_file_that_the_change_brings_renames_or_makes_another_is_of_the_change() {
             base,
             change,
         };
-        check_refutation(&finding(), file, 5, quote)
+        check_refutation(&finding(), &[], file, 5, quote)
             .expect("it stands")
             .is_of_this_change
     };
@@ -133,6 +133,9 @@ fn a_quote_that_says_nothing_refutes_nothing() {
         "    return db.query(name)",
         "return db.query(name)",
         "db.query(name)",
+        // A part of a line, which leaves out what happens.
+        "fullmatch(name)",
+        "def find",
         "+    return db.query(name)",
         "def find(name):\n...\n    return db.query(name)",
         "there is no such line",
@@ -160,12 +163,12 @@ fn prose_does_not_refute_code() {
         change: None,
     };
     let quote = "Names are always checked by the caller.";
-    assert!(check_refutation(&finding(), file("docs/names.md"), 1, quote).is_err());
+    assert!(check_refutation(&finding(), &[], file("docs/names.md"), 1, quote).is_err());
     let about_prose = Finding {
         file: "README.md".to_owned(),
         ..finding()
     };
-    assert!(check_refutation(&about_prose, file("docs/names.md"), 1, quote).is_ok());
+    assert!(check_refutation(&about_prose, &[], file("docs/names.md"), 1, quote).is_ok());
 }
 
 #[test]
@@ -177,6 +180,48 @@ fn a_long_quote_refutes_nothing() {
         base: Some(&head),
         change: None,
     };
-    let fault = check_refutation(&finding(), file, 1, &head).expect_err("too long");
+    let fault = check_refutation(&finding(), &[], file, 1, &head).expect_err("too long");
     assert!(fault.contains("more than 60 lines"), "{fault}");
+}
+
+#[test]
+fn code_that_another_finding_accuses_refutes_nothing() {
+    const HEAD: &str = "def wipe(order, db):\n    total = order.total\n    db.run(\"DELETE FROM a WHERE id = \" + order.id)\n    db.run(\"DELETE FROM b WHERE id = \" + order.name)\n    check(order.id)\n";
+    let line = |number: usize| HEAD.lines().nth(number - 1).expect("a line").to_owned();
+    let about = |id: &str, number: u32| Finding {
+        evidence: line(usize::try_from(number).expect("small")),
+        ..sample(id, Severity::Critical, "sql-injection", "calc.py", number)
+    };
+    let (one, two) = (about("F1", 3), about("F2", 4));
+    let accusing = [one.clone(), two.clone()];
+    let file = QuotedFile {
+        path: "calc.py",
+        head: HEAD,
+        base: Some(HEAD),
+        change: None,
+    };
+    let both = [line(3), line(4)].join("\n");
+    let with_neighbor = [line(2), line(3)].join("\n");
+    for finding in [&one, &two] {
+        for (first, quote) in [
+            (3, &both),
+            (3, &line(3)),
+            (4, &line(4)),
+            (2, &with_neighbor),
+            (2, &line(2)),
+        ] {
+            let refuted = check_refutation(finding, &accusing, file, first, quote);
+            assert!(refuted.is_err(), "{}: {quote}", finding.id);
+        }
+        for (first, quote) in [(5, line(5)), (4, [line(4), line(5)].join("\n"))] {
+            let refuted = check_refutation(finding, &accusing, file, first, &quote);
+            assert!(refuted.is_ok(), "{}: what is left says enough: {quote}", finding.id);
+        }
+    }
+    // Where the lines that it quotes are gone, other code stands at its place.
+    let removed = Finding {
+        evidence: "    old(order)".to_owned(),
+        ..about("F2", 5)
+    };
+    assert!(check_refutation(&one, &[removed], file, 5, &line(5)).is_ok());
 }

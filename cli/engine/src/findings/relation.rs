@@ -25,6 +25,12 @@ const MODIFIERS: &str =
 const HOLDERS: &str =
     "class struct enum interface trait impl module mod namespace object record protocol extension package";
 
+/// Words of conditions, in which `=` may compare.
+const CONDITIONS: &str = "and or on where having if elif elsif unless while until when case";
+
+/// The values that are nothing.
+const NOTHING: &str = "none null nil undefined";
+
 /// The names by which code can have to do with a finding: those of the code that it quotes, and those that its claim writes as
 /// code.
 pub(super) struct Names(HashSet<String>);
@@ -44,10 +50,12 @@ impl Names {
         Self(names)
     }
 
-    /// Returns whether a line of code uses one of them, outside of texts in quotes, and does more than to open a type or a module.
+    /// Returns whether a line of code uses one of them, outside of texts in quotes, and does more than to open a type or a module, to
+    /// copy a value or to set one to nothing.
     pub(super) fn are_in(&self, code: &str) -> bool {
         let bare = without_texts(code);
-        !opens_holder(&bare) && names(&bare).any(|name| self.0.contains(name))
+        let saying = plain_assignment(&bare).unwrap_or(&bare);
+        !opens_holder(&bare) && names(saying).any(|name| self.0.contains(name))
     }
 }
 
@@ -71,6 +79,20 @@ fn is_code(word: &str) -> bool {
         .zip(inner.chars().skip(1))
         .any(|(one, next)| one.is_lowercase() && next.is_uppercase());
     has_hump || inner.contains(['_', '`', '(', '.', ':'])
+}
+
+/// What a plain assignment says something of: the names that it sets, and none where it sets them to nothing. Of the value that it
+/// copies it says nothing. `None` for all other code.
+fn plain_assignment(bare: &str) -> Option<&str> {
+    let (target, value) = bare.split_once('=')?;
+    let value = value.trim().trim_end_matches([';', ',']).trim_end();
+    let is_of_name = |character: char| character.is_alphanumeric() || "_.".contains(character);
+    let is_operator = |character: char| "!<>+-*/%&|^?~(".contains(character);
+    let is_condition = target.split_whitespace().any(|word| is_one_of(CONDITIONS, word));
+    if is_condition || target.contains(is_operator) || !value.chars().all(is_of_name) {
+        return None;
+    }
+    Some(if is_one_of(NOTHING, value) { "" } else { target })
 }
 
 /// A line of code without its texts in quotes.
@@ -123,6 +145,12 @@ mod tests {
             "def query(self, text):",
             "db = Connection(readonly=True)",
             "struct Query(Checked); let db = 1;",
+            "db = registry.readonly;",
+            "name = 'fixed'",
+            "AND owner = name",
+            "if allowed != name {",
+            "safe == name",
+            "safe = name or fallback",
         ] {
             assert!(are_in("It is open.", related), "{related}");
         }
@@ -138,6 +166,10 @@ mod tests {
             "select(from)",
             "names = filename(user)",
             "x = 1",
+            "total = name.length;",
+            "let copy: String = name",
+            "name = None",
+            "name = null;",
         ] {
             assert!(!are_in("It is open.", unrelated), "{unrelated}");
         }

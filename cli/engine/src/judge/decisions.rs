@@ -252,8 +252,8 @@ pub(crate) fn refuted_by_schema(description: &str) -> Value {
         "properties": {
             "file": {"type": "string", "description": "The file, relative to the repository's root."},
             "lines": {"type": "string", "description": "The quoted lines at head, as in 40 or 40-43."},
-            "quote": {"type": "string", "description": "These lines of code, copied exactly and whole: not the finding's own \
-                        quote, no comment, nothing left out, at most 60 lines, one of which uses a name that the finding's code \
+            "quote": {"type": "string", "description": "These lines of code, copied exactly and whole: none that a finding \
+                        quotes, no comment, nothing left out, at most 60 lines, one of which uses a name that the finding's code \
                         uses too."}
         }
     })

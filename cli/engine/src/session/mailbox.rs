@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use super::{
     Refuter,
     panel_answer::answer,
+    refuter::accusing,
     submissions::{completed, objections, undecided, worst_said},
     submitted_form::{in_own_form, in_text},
 };
@@ -162,7 +163,13 @@ impl CoordinatorMailbox {
     }
 
     /// What the coordinator's decisions rest on.
-    async fn grounds(&self, submission: &Submission, verdicts: &EarlierVerdicts, findings: &[Finding]) -> Grounds {
+    async fn grounds(
+        &self,
+        submission: &Submission,
+        verdicts: &EarlierVerdicts,
+        findings: &[Finding],
+        accusing: &[Finding],
+    ) -> Grounds {
         let mut grounds = Grounds {
             into_earlier: verdicts.repeats.iter().map(|(id, _)| id.clone()).collect(),
             ..Grounds::default()
@@ -171,7 +178,7 @@ impl CoordinatorMailbox {
             grounds.said_before.clone_from(&before.said);
         }
         if let Some(refuter) = self.refuter.get() {
-            grounds.refutations = refuter.check_all(submission, findings).await;
+            grounds.refutations = refuter.check_all(submission, findings, accusing).await;
             grounds.prompt_paths = refuter.prompt_paths.clone();
         }
         grounds
@@ -265,9 +272,12 @@ impl CoordinatorMailbox {
         unusable.append(&mut submission.faults);
         let is_decided = |id: &str| submission.decisions.iter().any(|decision| decision.id == id);
         verdicts.repeats.retain(|(id, _)| is_decided(id));
-        let grounds = self.grounds(&submission, &verdicts, &findings).await;
+        let accusing = accusing(&findings, &self.earlier);
+        let grounds = self.grounds(&submission, &verdicts, &findings, &accusing).await;
         if let Some(refuter) = self.refuter.get() {
-            refuter.check_earlier_verdicts(&mut verdicts, &self.earlier).await;
+            refuter
+                .check_earlier_verdicts(&mut verdicts, &self.earlier, &accusing)
+                .await;
         }
         let missing = undecided(&submission, &verdicts, &findings).join(", ");
         let unanswered = without_answer(&self.questions, &verdicts.answers).join(", ");

@@ -1,9 +1,14 @@
 use std::sync::Arc;
 
-use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
+use conclave_shared::{path_globs::PathGlobs, reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
 
 use super::*;
-use crate::{incremental::test_support::existing, judge::test_support::finding, review::CommentPlace};
+use crate::{
+    incremental::test_support::existing,
+    judge::test_support::finding,
+    ports::SourceTree,
+    review::{Before, CommentPlace},
+};
 
 fn report(reason: &str) -> ReviewerReport {
     ReviewerReport {
@@ -335,4 +340,72 @@ async fn an_answer_in_the_form_of_before_needs_no_other_turn() {
         answers[0].light && answers[0].answer.as_deref() == Some("Tabs on weekdays."),
         "{answers:?}"
     );
+}
+
+/// Two queries, and a check behind them.
+struct OneFile;
+
+#[async_trait]
+impl SourceTree for OneFile {
+    async fn text(&self, path: &str, _at_base: bool) -> Option<String> {
+        (path == "x").then(|| "db.run(one.name)\ndb.run(one.id)\ncheck(one)\n".to_owned())
+    }
+}
+
+/// Returns whether a critical finding on the first line stands after the judge has quoted this line against it.
+async fn stands(earlier: Vec<ExistingFinding>, other: Option<Finding>, line: u32, quote: &str) -> bool {
+    let mailbox = CoordinatorMailbox::new(earlier, Vec::new());
+    mailbox.check_with(Refuter {
+        source: Arc::new(OneFile),
+        files: Vec::new(),
+        prompt_paths: PathGlobs::default(),
+    });
+    let first = Finding {
+        evidence: "db.run(one.name)".to_owned(),
+        ..finding("F1", Severity::Critical, "a", "x", 1)
+    };
+    let mut decisions = vec![
+        json!({"id": "F1", "action": "drop", "reason_code": "false_positive", "reason": "r",
+        "refuted_by": {"file": "x", "lines": line.to_string(), "quote": quote}}),
+    ];
+    decisions.extend(other.iter().map(|_| json!({"id": "F2", "action": "keep"})));
+    mailbox.hand_over(&[], [first].into_iter().chain(other).collect());
+    mailbox.close();
+    let submission = json!({"summary": "s", "decisions": decisions, "proposed_verdict": "approved"});
+    if mailbox.submit_review(submission.clone()).await.is_err() {
+        mailbox.submit_review(submission).await.expect("once is enough");
+    }
+    let judgement = mailbox.take_judgement().expect("there");
+    let entry = judgement.findings.iter().find(|entry| entry.finding.id == "F1");
+    entry.expect("it is in the records").stands()
+}
+
+#[tokio::test]
+async fn code_that_this_review_or_an_open_earlier_finding_accuses_refutes_nothing() {
+    let accused = "db.run(one.id)";
+    let other = |severity| Finding {
+        evidence: accused.to_owned(),
+        ..finding("F2", severity, "b", "x", 2)
+    };
+    let earlier = |before| {
+        let mut finding = existing("E1", "a");
+        "x".clone_into(&mut finding.record.file);
+        finding.record.line = 2;
+        accused.clone_into(&mut finding.code);
+        finding.before = before;
+        vec![finding]
+    };
+    for severity in [Severity::Critical, Severity::Warning] {
+        assert!(
+            stands(Vec::new(), Some(other(severity)), 2, accused).await,
+            "{severity:?}"
+        );
+    }
+    assert!(stands(earlier(Before::Posted), None, 2, accused).await);
+    assert!(!stands(earlier(Before::Posted), None, 3, "check(one)").await);
+    assert!(
+        !stands(earlier(Before::Declined), None, 2, accused).await,
+        "it is settled"
+    );
+    assert!(!stands(Vec::new(), Some(other(Severity::Suggestion)), 2, accused).await);
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use conclave_shared::{finding::Finding, path_globs::PathGlobs};
+use conclave_shared::{finding::Finding, path_globs::PathGlobs, severity::Severity};
 use serde_json::Value;
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     incremental::{EarlierVerdicts, carried},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::SourceTree,
-    review::{CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus, Surroundings},
+    review::{Before, CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus, Surroundings, ThreadState},
 };
 
 /// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
@@ -35,20 +35,31 @@ impl std::fmt::Debug for Refuter {
 }
 
 impl Refuter {
-    /// The refutations of a submission, checked, by the finding's id.
-    pub async fn check_all(&self, submission: &Submission, findings: &[Finding]) -> HashMap<String, Refutation> {
+    /// The refutations of a submission, checked, by the finding's id. Code that one of `accusing` accuses refutes nothing.
+    pub async fn check_all(
+        &self,
+        submission: &Submission,
+        findings: &[Finding],
+        accusing: &[Finding],
+    ) -> HashMap<String, Refutation> {
         let mut checked = HashMap::new();
         for decision in submission.decisions.iter().take(MAX_REFUTATIONS) {
             let finding = findings.iter().find(|finding| finding.id == decision.id);
             if let (Some(said), Some(finding)) = (&decision.refuted_by, finding) {
-                checked.insert(decision.id.clone(), self.check(said, finding).await);
+                checked.insert(decision.id.clone(), self.check(said, finding, accusing).await);
             }
         }
         checked
     }
 
-    /// Checks what the coordinator quotes to withdraw serious earlier findings, or to call them fixed.
-    pub async fn check_earlier_verdicts(&self, words: &mut EarlierVerdicts, earlier: &[ExistingFinding]) {
+    /// Checks what the coordinator quotes to withdraw serious earlier findings, or to call them fixed. Code that one of
+    /// `accusing` accuses refutes nothing.
+    pub async fn check_earlier_verdicts(
+        &self,
+        words: &mut EarlierVerdicts,
+        earlier: &[ExistingFinding],
+        accusing: &[Finding],
+    ) {
         for word in words.words.iter_mut().take(MAX_REFUTATIONS) {
             let finding = earlier.iter().find(|finding| finding.id == word.id);
             let (Some(said), Some(finding)) = (&word.refuted_by, finding) else {
@@ -57,7 +68,7 @@ impl Refuter {
             if !word.needs_refutation(finding) {
                 continue;
             }
-            let mut refutation = self.check(said, &carried(finding).finding).await;
+            let mut refutation = self.check(said, &carried(finding).finding, accusing).await;
             if finding.record.is_prompt_injection() && !self.prompt_paths.is_match(&finding.record.file) {
                 refutation.status = RefutationStatus::Invalid;
                 refutation.fault = Some(ONLY_A_PERSON.to_owned());
@@ -67,7 +78,7 @@ impl Refuter {
         }
     }
 
-    async fn check(&self, said: &Value, finding: &Finding) -> Refutation {
+    async fn check(&self, said: &Value, finding: &Finding, accusing: &[Finding]) -> Refutation {
         let quoted = match QuotedCode::read(said) {
             Ok(quoted) => quoted,
             Err((quoted, fault)) => return quoted.invalid(fault),
@@ -98,7 +109,7 @@ impl Refuter {
                 .flat_map(|files| files.iter())
                 .find(|file| file.path == path),
         };
-        match check_refutation(finding, file, quoted.line, &quoted.quote) {
+        match check_refutation(finding, accusing, file, quoted.line, &quoted.quote) {
             Ok(found) => {
                 // The rest of its function decides whether the code is reached, and whether what it does lasts.
                 let surroundings = if found.is_of_this_change {
@@ -124,4 +135,24 @@ impl Refuter {
             Err(fault) => quoted.invalid(fault),
         }
     }
+}
+
+/// The findings whose code refutes nothing: those of a review, and the earlier ones that are open, that are more than a suggestion.
+pub(super) fn accusing(findings: &[Finding], earlier: &[ExistingFinding]) -> Vec<Finding> {
+    let open = earlier.iter().filter(|finding| is_open(finding));
+    let all = findings
+        .iter()
+        .cloned()
+        .chain(open.map(|finding| carried(finding).finding));
+    all.filter(|finding| finding.severity > Severity::Suggestion).collect()
+}
+
+/// Returns whether nothing has settled an earlier finding, and its code is there.
+fn is_open(finding: &ExistingFinding) -> bool {
+    let is_settled = matches!(finding.before, Before::Fixed | Before::Resolved | Before::Declined)
+        || matches!(
+            finding.state,
+            ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson | ThreadState::ResolvedByAuthor
+        );
+    !is_settled && !finding.code.is_empty()
 }

@@ -278,7 +278,7 @@ impl Scene {
             files: vec![Arc::new(files.clone())],
             prompt_paths: PathGlobs::default(),
         };
-        refuter.check_earlier_verdicts(&mut verdicts, &earlier).await;
+        refuter.check_earlier_verdicts(&mut verdicts, &earlier, &[]).await;
         let mut said = said(judged, verdicts, &patches);
         said.panel.unproven.clone_from(&self.unproven);
         if !judging {
