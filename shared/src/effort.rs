@@ -323,8 +323,8 @@ impl Thinking {
     /// take tools with the effort `none` only, or not at all.
     #[must_use]
     pub fn in_chat(self, model: &ModelId) -> Self {
-        let strict = ["gpt-5.2", "gpt-5.4", "gpt-5.5", "gpt-5.6", "gpt-6"];
-        let is_strict = model.provider() == "openai" && strict.iter().any(|family| model.model().starts_with(family));
+        let version = gpt_version(model.model());
+        let is_strict = model.provider() == "openai" && version.is_some_and(|version| version >= (5, 2));
         let by_level = self.by_level();
         if !is_strict {
             return by_level;
@@ -343,6 +343,14 @@ impl Thinking {
     pub const fn is_told(self) -> bool {
         !matches!(self.by, ThinkingBy::Nothing)
     }
+}
+
+/// The version in the name of a GPT, as in `gpt-5.3-codex`; of `gpt-6` the minor one is 0.
+fn gpt_version(model: &str) -> Option<(u32, u32)> {
+    let rest = model.strip_prefix("gpt-")?;
+    let version = rest.split_once('-').map_or(rest, |(version, _)| version);
+    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 #[cfg(test)]

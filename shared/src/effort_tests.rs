@@ -237,7 +237,10 @@ fn beside_tools_chat_completions_has_no_effort_for_newer_models_of_openai() {
         ("openai/gpt-5.6-terra", ThinkingRequest::Effort(Level::None)),
         ("openai/gpt-6-sol", ThinkingRequest::Effort(Level::None)),
         ("openai/gpt-6-astra", ThinkingRequest::Untold),
+        ("openai/gpt-5.2", ThinkingRequest::Effort(Level::None)),
+        ("openai/gpt-5.3-codex", ThinkingRequest::Untold),
         ("openai/gpt-5", ThinkingRequest::Effort(Level::High)),
+        ("openai/gpt-5-mini", ThinkingRequest::Effort(Level::High)),
         (
             "cloudflare-workers-ai/@cf/zai-org/glm-5.3",
             ThinkingRequest::Effort(Level::High),

@@ -10,6 +10,7 @@ use conclave_engine::{
 
 use crate::{
     ApiError, ForgeApi,
+    change::is_settled,
     conversation::{Attempts, LiveConversation},
     thread_changes::Changed,
 };
@@ -22,6 +23,14 @@ pub(crate) async fn give(
     conversation: &mut LiveConversation<'_>,
     changed: &mut Changed,
 ) {
+    if answers.is_empty() {
+        return;
+    }
+    // Findings were posted since it was read, one by one, and people may have answered meanwhile.
+    if let Err(error) = conversation.read_again().await {
+        changed.warnings.push(not_answered(&error));
+        return;
+    }
     let mut is_new = false;
     for answer in answers {
         match post(api, bot, answer, url, conversation).await {
@@ -30,7 +39,7 @@ pub(crate) async fn give(
                 changed.answered.insert(answer.note);
             }
             Err(error) => {
-                let warning = format!("a question was not answered: {error}");
+                let warning = not_answered(&error);
                 // A right that is missing is missing everywhere.
                 if !changed.warnings.contains(&warning) {
                     changed.warnings.push(warning);
@@ -44,7 +53,12 @@ pub(crate) async fn give(
     }
 }
 
-/// Posts an answer unless it is there, and returns whether it did. Of a question that has been deleted nothing is left to be said.
+fn not_answered(error: &ApiError) -> String {
+    format!("a question was not answered: {error}")
+}
+
+/// Posts an answer unless it is there, and returns whether it did. Of a question that has been deleted, or that another person has
+/// answered, nothing is left to be said.
 async fn post(
     api: &dyn ForgeApi,
     bot: &BotIdentity,
@@ -56,9 +70,12 @@ async fn post(
     loop {
         let is_given = bot.answers(conversation).iter().any(|(note, ..)| *note == answer.note);
         let thread = conversation.find(&answer.thread);
-        let thread = thread.filter(|thread| thread.notes.iter().any(|note| note.id == answer.note));
-        let in_thread = match thread {
-            Some(thread) if !is_given => !thread.is_single,
+        let asked = thread.and_then(|thread| {
+            let note = thread.notes.iter().find(|note| note.id == answer.note)?;
+            Some((thread, note))
+        });
+        let in_thread = match asked {
+            Some((thread, note)) if !is_given && !is_settled(bot, thread, note) => !thread.is_single,
             _ => return Ok(false),
         };
         attempts.go_on()?;

@@ -173,7 +173,7 @@ fn is_by_program(note: &Note) -> bool {
 }
 
 /// Returns whether people have seen to a comment themselves: its thread is resolved, or another person has answered in it.
-fn is_settled(bot: &BotIdentity, thread: &Thread, comment: &Note) -> bool {
+pub(crate) fn is_settled(bot: &BotIdentity, thread: &Thread, comment: &Note) -> bool {
     let by = |note: &Note| note.author.as_ref().map(|author| author.id);
     let is_answer = |note: &Note| {
         let is_anothers = is_of_others(bot, note) && !is_by_program(note) && by(note) != by(comment);

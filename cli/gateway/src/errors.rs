@@ -52,7 +52,7 @@ pub(crate) struct CallFailure {
     pub(crate) class: FailureClass,
     /// The wait that the provider asked for.
     pub(crate) retry_after: Option<Duration>,
-    /// The provider's words, where they name a parameter of thinking or of sampling.
+    /// The provider's words, where they name a parameter of thinking, sampling or caching.
     pub(crate) parameter: Option<String>,
     /// The answer was to come from a recording, which does not have it.
     pub(crate) unrecorded: bool,

@@ -142,8 +142,8 @@ pub fn classify(status: u16, body: &str) -> FailureClass {
     }
 }
 
-/// Words in a provider's error that name a parameter of thinking or of sampling.
-const PARAMETERS: [&str; 8] = [
+/// Words in a provider's error that name a parameter of thinking, sampling or caching.
+const PARAMETERS: [&str; 9] = [
     "effort",
     "thinking",
     "reasoning",
@@ -152,9 +152,10 @@ const PARAMETERS: [&str; 8] = [
     "temperature",
     "top_p",
     "top_k",
+    "prompt_cache_key",
 ];
 
-/// Returns whether a refusal names a parameter of thinking or of sampling: the request may be taken without.
+/// Returns whether a refusal names a parameter of thinking, sampling or caching: the request may be taken without.
 pub fn names_a_parameter(status: u16, body: &str) -> bool {
     let text = body.to_ascii_lowercase();
     matches!(status, 400 | 422) && PARAMETERS.iter().any(|name| text.contains(name))
@@ -237,6 +238,7 @@ mod tests {
                 r#"{"detail":[{"loc":["body","top_p"],"msg":"Extra inputs are not permitted"}]}"#,
                 true,
             ),
+            (400, "Unrecognized request argument supplied: prompt_cache_key", true),
             (400, "`Temperature` is deprecated for this model.", true),
             (400, "messages.1: the request could not be processed", false),
             (500, "reasoning_effort", false),

@@ -2,6 +2,7 @@
 //!
 //! An answer is words. Nothing here looks at a finding or a verdict.
 
+use conclave_shared::invisible::is_invisible;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ pub(super) const MAX_ANSWER: usize = 600;
 pub struct QuestionAnswer {
     /// The question.
     pub id: String,
-    /// The answer; none where the question is not one for us.
+    /// The answer; none, or an empty one, where the question is not one for us.
     #[serde(default)]
     pub answer: Option<String>,
     /// True if it is a light-hearted one.
@@ -85,7 +86,9 @@ pub fn take_answers(arguments: &mut Value, questions: &[Question]) -> Vec<Questi
     let mut answers: Vec<QuestionAnswer> = Vec::new();
     for mut word in said {
         let is_asked = questions.iter().any(|question| question.id == word.id);
-        if is_asked && answers.iter().all(|known| known.id != word.id) {
+        let text = word.answer.as_deref().unwrap_or_default();
+        let shows_nothing = !text.is_empty() && short(text).is_none();
+        if is_asked && !shows_nothing && answers.iter().all(|known| known.id != word.id) {
             word.answer = word.answer.and_then(|answer| short(&answer));
             answers.push(word);
         }
@@ -93,10 +96,11 @@ pub fn take_answers(arguments: &mut Value, questions: &[Question]) -> Vec<Questi
     answers
 }
 
-/// The answer without white space around it, cut; none if nothing is left.
+/// The answer without white space around it, cut; none if a reader sees nothing of it.
 pub(super) fn short(answer: &str) -> Option<String> {
     let cut: String = answer.trim().chars().take(MAX_ANSWER).collect();
-    (!cut.is_empty()).then_some(cut)
+    let is_seen = |character: char| !character.is_whitespace() && !is_invisible(character);
+    cut.contains(is_seen).then_some(cut)
 }
 
 /// The questions of which nothing is said.

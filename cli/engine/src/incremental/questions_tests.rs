@@ -100,10 +100,26 @@ fn what_is_said_of_questions_is_taken_out() {
     assert_eq!(arguments, json!({"summary": "s"}));
     assert_eq!(without_answer(&asked, &said), ["Q3"]);
     let notes = notes_on_questions(&questions(3), Some(&said));
-    assert_eq!(notes, ["the judge has not answered 1 question in the comments"]);
+    assert_eq!(
+        notes,
+        ["the judge has not answered 1 question in the comments: ask again in a new comment"]
+    );
     let mut long = json!({"answers": [{"id": "Q1", "answer": "ä".repeat(5000)}]});
     let long = take_answers(&mut long, &asked);
     assert_eq!(long[0].answer.as_ref().map(|text| text.chars().count()), Some(600));
+}
+
+#[test]
+fn an_answer_of_which_nothing_is_seen_is_none() {
+    let asked = questions(3).given;
+    let mut arguments = json!({"answers": [
+        {"id": "Q1", "answer": " \u{200b}\n\u{2060}"},
+        {"id": "Q2", "answer": ""},
+        {"id": "Q3", "answer": "\u{200b}Yes."}]});
+    let said = take_answers(&mut arguments, &asked);
+    let expected = [word("Q2", None, false), word("Q3", Some("\u{200b}Yes."), false)];
+    assert_eq!(said, expected, "an empty one says that the question is for others");
+    assert_eq!(without_answer(&asked, &said), ["Q1"]);
 }
 
 #[test]

@@ -150,7 +150,7 @@ pub(super) fn questions_left(number: usize, of_review: usize, of_change: u64) ->
 /// The note of the review on questions of which its judge said nothing, also when asked for it.
 pub(super) fn questions_unanswered(number: usize) -> String {
     let questions = if number == 1 { "question" } else { "questions" };
-    format!("the judge has not answered {number} {questions} in the comments")
+    format!("the judge has not answered {number} {questions} in the comments: ask again in a new comment")
 }
 
 /// What it says of a finding whose thread somebody deleted.

@@ -152,6 +152,20 @@ pub(crate) async fn a_question_that_was_deleted_is_not_answered<S: ForgeStage>()
     assert_eq!((outcome.warnings, shown_answers(&stage)), (vec![], vec![]));
 }
 
+pub(crate) async fn a_question_that_another_person_has_answered_meanwhile_is_not_answered<S: ForgeStage>() {
+    let stage = S::new().await;
+    let thread = stage.start_thread(Who::Author, BESIDE);
+    let review = Review {
+        answers: answers(&stage).await,
+        ..stage.review(Verdict::MinorIssues)
+    };
+    assert_eq!(review.answers.len(), 1);
+    let slow = stage.loaded().await;
+    stage.reply(Who::Member, &thread, "Because it is read from the settings.");
+    let outcome = stage.publish(&slow, &review, PublishSettings::default()).await.unwrap();
+    assert_eq!((outcome.warnings, shown_answers(&stage)), (vec![], vec![]));
+}
+
 pub(crate) async fn an_author_without_a_right_is_read_and_decides_nothing<S: ForgeStage>() {
     let stage = S::new().await;
     let review = stage.with_findings(vec![at("file.txt", (2, 2), "two")]);

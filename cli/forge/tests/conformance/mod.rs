@@ -39,6 +39,7 @@ macro_rules! conformance {
             answers: each_question_is_answered_where_it_stands_once_also_after_an_error,
             answers: two_runs_at_once_answer_a_question_once,
             answers: a_question_that_was_deleted_is_not_answered,
+            answers: a_question_that_another_person_has_answered_meanwhile_is_not_answered,
             answers: an_author_without_a_right_is_read_and_decides_nothing,
             repetition: two_jobs_at_once_leave_one_of_everything,
             repetition: a_run_that_died_half_way_is_gone_on_from,

@@ -57,8 +57,8 @@ struct Message<'a> {
     content: Option<&'a RawValue>,
 }
 
-/// The body in its canonical form for the model that will get it.
-pub(crate) fn canonical(wire: Wire, body: &Bytes, asked: &ModelId, target: &ModelId) -> Canonical {
+/// The body in its canonical form for the model that will get it. A key for the provider's cache is named only if it is `keyed`.
+pub(crate) fn canonical(wire: Wire, body: &Bytes, asked: &ModelId, target: &ModelId, keyed: bool) -> Canonical {
     let whole = std::str::from_utf8(body).ok();
     let fields = whole.and_then(|text| Some((text, serde_json::from_str::<Fields<'_>>(text).ok()?)));
     let Some((text, fields)) = fields else {
@@ -114,8 +114,9 @@ pub(crate) fn canonical(wire: Wire, body: &Bytes, asked: &ModelId, target: &Mode
     let digest = hex::encode(&shared.finalize()[..16]);
     if wire == Wire::OpenAiResponses {
         match fields.prompt_cache_key {
-            Some(key) => edits.replace(key, format!("\"{digest}\"")),
-            None => edits.add_field("prompt_cache_key", &format!("\"{digest}\"")),
+            Some(key) if keyed => edits.replace(key, format!("\"{digest}\"")),
+            None if keyed => edits.add_field("prompt_cache_key", &format!("\"{digest}\"")),
+            _ => {}
         }
         // Nothing of a review is to stay at the provider.
         match fields.store {

@@ -17,7 +17,13 @@ fn model(name: &str) -> ModelId {
 }
 
 fn sent(wire: Wire, body: &Value, asked: &str, target: &str) -> (Value, String) {
-    let canonical = canonical(wire, &Bytes::from(body.to_string()), &model(asked), &model(target));
+    let canonical = canonical(
+        wire,
+        &Bytes::from(body.to_string()),
+        &model(asked),
+        &model(target),
+        true,
+    );
     (serde_json::from_slice(&canonical.body).expect("JSON"), canonical.prefix)
 }
 
@@ -165,6 +171,14 @@ fn responses_share_their_cache_and_are_not_stored() {
 }
 
 #[test]
+fn a_cache_that_takes_no_key_gets_none() {
+    let body = Bytes::from(r#"{"model":"m","input":[{"role":"user","content":"x"}],"store":false}"#);
+    let name = model("compatible/m");
+    let sent = canonical(Wire::OpenAiResponses, &body, &name, &name, false);
+    assert_eq!(sent.body, body);
+}
+
+#[test]
 fn a_body_of_somebody_else_keeps_every_byte() {
     for (wire, body) in [
         (
@@ -182,7 +196,7 @@ fn a_body_of_somebody_else_keeps_every_byte() {
         (Wire::OpenAiChat, "{"),
     ] {
         let bytes = Bytes::from(body);
-        let sent = canonical(wire, &bytes, &model(OPUS), &model(OPUS));
+        let sent = canonical(wire, &bytes, &model(OPUS), &model(OPUS), true);
         assert_eq!(sent.body, bytes, "{body}");
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: &'a Call<'a>,
     /// The model that is asked.
     pub(crate) model: &'a ModelId,
-    /// True if nothing about thinking and sampling is sent.
+    /// True if nothing about thinking, sampling and the provider's cache is sent.
     pub(crate) bare: bool,
 }
 
@@ -79,19 +79,18 @@ impl Attempt<'_> {
     /// Writes the body for this model and waits for the turn of its prefix.
     pub(crate) async fn prepare(&self) -> Ready {
         let (call, core) = (self.call, self.call.core);
-        let adapted = self.adapted(self.bare);
-        let sent = canonical(call.provider.wire, &adapted, &call.written_for, self.model);
+        let sent = self.written(self.bare);
         let permit = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
         call.request.touch();
         Ready { sent, permit }
     }
 
-    /// Returns whether it sends anything about thinking or sampling.
+    /// Returns whether it sends anything about thinking, sampling or the provider's cache.
     pub(crate) fn has_parameters(&self) -> bool {
-        !self.bare && self.adapted(false) != self.adapted(true)
+        !self.bare && self.written(false).body != self.written(true).body
     }
 
-    fn adapted(&self, bare: bool) -> Bytes {
+    fn written(&self, bare: bool) -> Canonical {
         let (call, session) = (self.call, &self.call.request.session);
         let adaptation = Adaptation {
             wire: call.provider.wire,
@@ -102,7 +101,9 @@ impl Attempt<'_> {
             bare,
             signatures: &session.signatures,
         };
-        adaptation.apply(&call.body)
+        let keyed = adaptation.keys_its_cache();
+        let adapted = adaptation.apply(&call.body);
+        canonical(call.provider.wire, &adapted, &call.written_for, self.model, keyed)
     }
 
     /// Makes the call, up to the first content of its answer.

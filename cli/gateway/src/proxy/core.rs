@@ -31,7 +31,7 @@ pub(crate) struct Core {
     pub(crate) run_key: SecretString,
     pub(crate) accounting: Arc<UsageAccounting>,
     pub(crate) capabilities: CapabilitySource,
-    /// Models that refuse parameters of thinking and sampling.
+    /// Models that refuse parameters of thinking, sampling and caching.
     pub(crate) refused_parameters: RefusedParameters,
     pub(crate) circuits: Arc<Circuits>,
     pub(crate) switches: Switches,

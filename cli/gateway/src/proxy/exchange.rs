@@ -160,7 +160,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the words of a refusal after which the call is made once more, without its parameters of thinking and sampling.
+    /// Returns the words of a refusal after which the call is made once more, without its parameters of thinking, sampling and caching.
     fn refused_parameters(&self, attempt: &Attempt<'_>, failure: CallFailure) -> Option<String> {
         let known = &self.core.refused_parameters;
         if attempt.bare && failure.class == FailureClass::BadRequest {

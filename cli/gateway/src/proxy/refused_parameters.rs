@@ -1,4 +1,4 @@
-//! Models that refuse what they are sent about thinking and sampling.
+//! Models that refuse what they are sent about thinking, sampling and caching.
 
 use std::{collections::HashMap, sync::Mutex};
 
@@ -6,7 +6,7 @@ use conclave_shared::model::ModelId;
 
 use crate::lock::locked;
 
-/// The models of which a call was refused for a parameter of thinking or sampling: whether the same call was answered without.
+/// The models of which a call was refused for a parameter of thinking, sampling or caching: whether the same call was answered without.
 #[derive(Debug, Default)]
 pub(crate) struct RefusedParameters(Mutex<HashMap<ModelId, bool>>);
 

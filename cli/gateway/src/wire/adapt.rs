@@ -37,13 +37,19 @@ pub(crate) struct Adaptation<'a> {
     pub(crate) capabilities: Capabilities,
     /// The effort of the session's models, if one is set.
     pub(crate) effort: Option<Effort>,
-    /// True if nothing about thinking and sampling is sent, because the model has refused a call for it.
+    /// True if nothing about thinking, sampling and the provider's cache is sent, because the model has refused a call for it.
     pub(crate) bare: bool,
     /// The makers of the session's reasoning blocks.
     pub(crate) signatures: &'a Signatures,
 }
 
 impl Adaptation<'_> {
+    /// Returns whether the body names a key for the provider's cache. `OpenAI` takes one, also behind an AI Gateway; another
+    /// endpoint that speaks Responses may refuse a parameter that it does not know.
+    pub(crate) fn keys_its_cache(&self) -> bool {
+        self.wire == Wire::OpenAiResponses && self.target.provider() == "openai" && !self.bare
+    }
+
     /// The body to send; the same bytes if nothing has to change.
     pub(crate) fn apply(&self, body: &Bytes) -> Bytes {
         let Some(mut fields) = Fields::of(body) else {
@@ -72,6 +78,9 @@ impl Adaptation<'_> {
             Wire::Anthropic => anthropic::write(&mut fields, &written),
             Wire::OpenAiChat => chat::write(&mut fields, &written),
             Wire::OpenAiResponses => responses::write(&mut fields, &written),
+        }
+        if !self.keys_its_cache() {
+            fields.remove("prompt_cache_key");
         }
         if self.wire == Wire::OpenAiChat && chat::wants_completion_limit(self.target) {
             chat::use_completion_limit(&mut fields);

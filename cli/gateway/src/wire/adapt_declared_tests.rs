@@ -39,7 +39,8 @@ fn written_for_a_name() -> [(Wire, &'static str, Value, &'static str); 4] {
             Wire::OpenAiResponses,
             "compatible/openai.gpt-5.9",
             json!({"model": "openai.gpt-5.9", "input": [], "include": ["reasoning.encrypted_content"], "text": {"verbosity": "low"},
-                "reasoning": {"effort": "medium", "summary": "auto"}, "temperature": 0.1, "top_p": 0.95, "store": false}),
+                "reasoning": {"effort": "medium", "summary": "auto"}, "temperature": 0.1, "top_p": 0.95, "store": false,
+                "prompt_cache_key": "ses_a"}),
             "{\"model\":\"openai.gpt-5.9\",\"input\":[],\"store\":false}",
         ),
         (

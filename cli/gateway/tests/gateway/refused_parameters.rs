@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     client::{Outcome, RUN_KEY, body, call, read},
     raw::{Raw, WHOLE, in_pieces},
-    rig::{CREDENTIAL, OPUS_NEW, config, model, session},
+    rig::{CREDENTIAL, OPUS_NEW, SOL, config, model, session},
 };
 
 const REFUSED: &str = "output_config.effort: Extra inputs are not permitted";
@@ -115,6 +115,23 @@ async fn a_refusal_that_stays_is_tried_without_parameters_once_in_a_run() {
     }
     assert_eq!(told(&gateway), []);
     assert_eq!(thinks(&raw), [true, false, true, true], "the effort was not the cause");
+}
+
+#[tokio::test]
+async fn a_key_of_the_cache_that_is_refused_is_left_out() {
+    let raw = refusing(usize::MAX, "Unrecognized request argument supplied: prompt_cache_key").await;
+    let gateway = gateway_with(&raw.url, |_| ()).await;
+    gateway.assign(&session("ses_c"), "security", &[model(SOL)]);
+    let body = body(Wire::OpenAiResponses, model(SOL).model(), "x").to_string();
+    let url = gateway.base_url("openai");
+    let request = call(&url, Wire::OpenAiResponses, RUN_KEY, "ses_c", body);
+    let outcome = read(request.send().await.unwrap()).await;
+    assert_eq!(outcome.message(), Rejection::RequestRejected.marker());
+    let seen = raw.seen().into_iter();
+    let sent: Vec<Value> = seen.map(|seen| serde_json::from_slice(&seen.body).unwrap()).collect();
+    let keyed: Vec<bool> = sent.iter().map(|body| body.get("prompt_cache_key").is_some()).collect();
+    assert_eq!(keyed, [true, false]);
+    assert!(sent.iter().all(|body| body["store"] == false), "{sent:?}");
 }
 
 #[tokio::test]
