@@ -2,7 +2,7 @@
 //! anything.
 //!
 //! They read what a review reads, by the same code, so that what passes here is what a review meets. A check of something
-//! that nobody has set up is no check: it is listed as not set up.
+//! that nobody has set up is not made: it is listed as not set up.
 
 mod forge;
 mod github;
