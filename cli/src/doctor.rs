@@ -2,7 +2,7 @@
 //! anything.
 //!
 //! They read what a review reads, by the same code, so that what passes here is what a review meets. A check of something
-//! that nobody has set up is no check: it is listed as not set up.
+//! that nobody has set up is not made: it is listed as not set up.
 
 mod forge;
 mod github;
@@ -23,7 +23,7 @@ use conclave_forge::ApiError;
 use serde::Serialize;
 
 use crate::{
-    args::{DoctorArguments, mistaken_variables},
+    args::{DoctorArguments, mistaken_variables, refused_variables},
     context::Context,
     env::Environment,
     exit::{Exit, Failure},
@@ -211,8 +211,14 @@ async fn examine(request: &Request<'_>) -> Report {
     }
 }
 
-/// Variables that nothing reads; no check where there are none.
+/// Variables whose values a review refuses, and those that nothing reads; no check where there are none.
 fn variables(env: &Environment) -> Option<Check> {
+    let refused = refused_variables(env);
+    if !refused.is_empty() {
+        let problems = [refused, mistaken_variables(env)].concat();
+        let step = "correct the value, or unset the variable";
+        return Some(Check::failure("variables", problems.join("\n")).next(step));
+    }
     let mistakes = mistaken_variables(env);
     let step = "correct the name, or unset it";
     (!mistakes.is_empty()).then(|| Check::warning("variables", mistakes.join("\n")).next(step))

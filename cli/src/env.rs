@@ -4,6 +4,7 @@ pub(crate) mod ci;
 pub(crate) mod names;
 mod npm;
 pub(crate) mod providers;
+mod proxies;
 pub(crate) mod services;
 
 use std::{
@@ -17,6 +18,7 @@ use conclave_job_token::JobToken;
 use conclave_shared::redact::Redactor;
 use secrecy::SecretString;
 
+pub(crate) use self::proxies::NamedProxy;
 use crate::exit::Failure;
 
 /// The environment as text; variables that are no UTF-8 are none of ours.

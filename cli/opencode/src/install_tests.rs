@@ -371,6 +371,37 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
 }
 
 #[tokio::test]
+async fn who_brings_opencode_alone_learns_that_ripgrep_is_needed_unless_one_works() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let ripgrep = Pin {
+        program: "ripgrep",
+        package: "ripgrep-here",
+        release: "15.0.0",
+        ..pin
+    };
+    let (place, scratch) = (Place::new(), bin(&[]));
+    let file = scratch.path.join("package.tgz");
+    std::fs::write(&file, bytes).expect("a file");
+    let (files, works) = ([file], bin(&[("rg", "echo ripgrep 15.0.0")]));
+    for (path, is_missing) in [(&scratch.path, true), (&works.path, false)] {
+        let said = std::sync::Mutex::new(Vec::new());
+        let progress = |text: &str| said.lock().expect("no panic").push(text.to_owned());
+        let settings = InstallSettings {
+            progress: &progress,
+            ..place.settings(InstallSource::Files(&files), path.as_str())
+        };
+        install_for(HERE, &[pin, ripgrep], settings).await.expect("installed");
+        let said = said.into_inner().expect("no panic").join("\n");
+        assert_eq!(said.contains("ripgrep (`rg`) is not on PATH"), is_missing, "{said}");
+        assert_eq!(
+            said.contains("`npm pack ripgrep-here@15.0.0` makes with --tarball"),
+            is_missing,
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_tarball_is_named_with_the_machine_that_it_says_it_is_for() {
     let (place, scratch) = (Place::new(), tempfile::tempdir().expect("a directory"));
     let file = Utf8PathBuf::from_path_buf(scratch.path().join("some.tgz")).expect("UTF-8");

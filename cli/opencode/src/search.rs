@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use crate::{
     OPENCODE_VERSION,
-    binary::{Answered, first_ripgrep, first_that_fits},
+    binary::{Answered, first_that_fits},
     child::Sandbox,
     errors::ProcessError,
-    install::{installed_opencode, installed_ripgrep},
-    path::{is_program, on_path},
+    install::{installed_opencode, working_ripgrep},
+    path::{named_on_path, on_path},
 };
 
 /// Where the programs are looked for, in this order.
@@ -35,8 +35,8 @@ pub struct Programs {
 }
 
 impl Search<'_> {
-    /// Both programs. Where `OpenCode` is named or installed, its version is looked at when it runs: asking for it takes as long as half
-    /// a start. Ripgrep is asked here, once for a review.
+    /// Both programs. Where `OpenCode` is named, or the installed one is the only one, its version is looked at when it runs: asking for it
+    /// takes as long as half a start. Ripgrep is asked here, once for a review.
     ///
     /// # Errors
     /// One of them is missing.
@@ -51,7 +51,8 @@ impl Search<'_> {
         Ok(Programs { opencode, path })
     }
 
-    /// `OpenCode`. One on `PATH` counts only if it is the pinned version; another one is asked for its version, and never more.
+    /// `OpenCode`. Of an installed one and those on `PATH`, the first counts that is the pinned version; another one is asked for its
+    /// version, and never more.
     ///
     /// # Errors
     /// There is none.
@@ -64,11 +65,15 @@ impl Search<'_> {
             }
             None => {}
         }
-        if let Some(binary) = self.installed.map(installed_opencode).filter(|binary| binary.is_file()) {
-            return Ok(binary);
-        }
+        let on_path: Vec<Utf8PathBuf> = named_on_path("opencode", self.path).collect();
+        let installed = self.installed.map(installed_opencode).filter(|binary| binary.is_file());
+        let installed = match installed {
+            // There is none that could take its place.
+            Some(binary) if on_path.is_empty() => return Ok(binary),
+            installed => installed,
+        };
         let is_pinned = |version: &str| version == OPENCODE_VERSION;
-        let all = on_path("opencode", self.path);
+        let all = installed.into_iter().chain(on_path);
         let found = first_that_fits(all, packaged_version, is_pinned, self.path, self.sandbox).await;
         found.map(|found| found.binary).map_err(|others| {
             if others.is_empty() {
@@ -84,22 +89,14 @@ impl Search<'_> {
     /// # Errors
     /// There is none.
     pub async fn ripgrep(self) -> Result<Answered, ProcessError> {
-        let installed = self.installed.map(installed_ripgrep).filter(|file| is_program(file));
-        let all = installed.into_iter().chain(on_path("rg", self.path));
-        first_ripgrep(all, self.path, self.sandbox).await.map_err(|others| {
-            if others.is_empty() {
-                ProcessError::NoRipgrep
-            } else {
-                ProcessError::BrokenRipgrep(others.join("; "))
-            }
-        })
+        working_ripgrep(self.installed, self.path, self.sandbox).await
     }
 }
 
 /// Returns the problem if no `OpenCode` is installed or on this `PATH`, in whichever version. None is asked, and nothing runs.
 pub fn no_opencode(installed: Option<&Utf8Path>, path: &str) -> Option<ProcessError> {
     let is_installed = installed.is_some_and(|directory| installed_opencode(directory).is_file());
-    let is_there = is_installed || on_path("opencode", path).next().is_some();
+    let is_there = is_installed || named_on_path("opencode", path).next().is_some();
     (!is_there).then(not_on_path)
 }
 

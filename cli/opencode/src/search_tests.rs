@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     check_version,
+    install::installed_ripgrep,
     test_support::{bin, program},
 };
 
@@ -96,7 +97,10 @@ async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_versi
         "--version\n"
     );
 
-    let path = format!("{}:{}", second.path, broken.path);
+    let text = bin(&[]);
+    std::fs::write(text.path.join("opencode"), "#!/bin/sh\necho 1.18.33\n").expect("a file");
+    assert!(no_opencode(None, text.path.as_str()).is_none());
+    let path = format!("{}:{}:{}", second.path, broken.path, text.path);
     let error = on(&path).programs().await.expect_err("none is right");
     assert!(matches!(error, ProcessError::NoneFits(_)), "{error}");
     let error = error.to_string();
@@ -107,6 +111,8 @@ async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_versi
         )),
         "{error}"
     );
+    let unusable = format!("; {}/opencode is not a file that can be executed. ", text.path);
+    assert!(error.contains(&unusable), "{error}");
 }
 
 #[tokio::test]
@@ -117,9 +123,10 @@ async fn a_ripgrep_that_does_not_answer_as_one_is_passed_over() {
         bin(&[("rg", "exit 3")]),
         bin(&[("rg", RIPGREP)]),
     );
-    let text = bin(&[]);
+    let (text, directory) = (bin(&[]), bin(&[]));
     // Without the right to execute it, it is not a program.
     std::fs::write(text.path.join("rg"), "#!/bin/sh\necho ripgrep 15.0.0\n").expect("a file");
+    std::fs::create_dir(directory.path.join("rg")).expect("a directory");
     let path = format!("{}:{}:{}:{}", text.path, other.path, fails.path, good.path);
     let found = on(&path).ripgrep().await.expect("the last");
     assert_eq!(
@@ -140,10 +147,14 @@ async fn a_ripgrep_that_does_not_answer_as_one_is_passed_over() {
         other.path, fails.path
     );
     assert!(error.contains(&said), "{error}");
-    assert!(matches!(
-        on(text.path.as_str()).ripgrep().await,
-        Err(ProcessError::NoRipgrep)
-    ));
+    let path = format!("{}:{}", text.path, directory.path);
+    let error = on(&path).ripgrep().await.expect_err("no program").to_string();
+    for place in [&text.path, &directory.path] {
+        assert!(
+            error.contains(&format!("{place}/rg is not a file that can be executed")),
+            "{error}"
+        );
+    }
 
     // An installed one that is broken leaves it to the one on PATH.
     let data = bin(&[]);
@@ -190,7 +201,7 @@ async fn what_is_named_comes_before_what_is_installed_and_that_before_the_path()
     let data = bin(&[]);
     let (opencode, ripgrep) = (installed_opencode(&data.path), installed_ripgrep(&data.path));
     assert_eq!(opencode, data.path.join("opencode/1.18.33/opencode"));
-    program(&opencode, "");
+    program(&opencode, "echo 1.18.33");
     program(&ripgrep, RIPGREP);
     let search = Search {
         installed: Some(&data.path),
@@ -208,6 +219,16 @@ async fn what_is_named_comes_before_what_is_installed_and_that_before_the_path()
         ..search
     };
     assert_eq!(named.opencode().await.expect("named"), mine);
+    // Another version in its place is passed over like one on PATH, and is asked only if there is a choice.
+    program(&opencode, "echo 2.1.4");
+    assert_eq!(search.opencode().await.expect("on PATH"), on_path.path.join("opencode"));
+    program(&on_path.path.join("opencode"), "echo 2.1.5");
+    let error = search.opencode().await.expect_err("none is right").to_string();
+    let both = format!("{opencode} is 2.1.4; {}/opencode is 2.1.5. ", on_path.path);
+    assert!(error.contains(&both), "{error}");
+    program(&on_path.path.join("opencode"), "echo 1.18.33");
+    let alone = Search { path: "", ..search };
+    assert_eq!(alone.opencode().await.expect("the only one"), opencode);
     std::fs::remove_dir_all(data.path.join("opencode")).expect("removed");
     assert_eq!(search.opencode().await.expect("on PATH"), on_path.path.join("opencode"));
 }

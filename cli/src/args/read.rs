@@ -117,6 +117,34 @@ fn with_variable(mut error: clap::Error, given: &[OsString], environment: &Envir
     error
 }
 
+/// An error about arguments as a sentence for a place of its own: without its mark, and without the usage.
+pub(crate) fn problem_of(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    text.split("\n\n").next().unwrap_or(text).trim_end().to_owned()
+}
+
+/// The variables with values that a review would refuse, each with what is wrong.
+pub(crate) fn refused_variables(environment: &Environment) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut environment = environment.clone();
+    for command in ["local", "review"] {
+        // One is named at a time.
+        while let Err(error) = Arguments::read(["conclave", command].map(OsString::from), &environment) {
+            let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else {
+                break;
+            };
+            let variable = shown.split(' ').next().unwrap_or_default();
+            if environment.get(variable).is_none() {
+                break;
+            }
+            environment = environment.with(variable, "");
+            problems.push(problem_of(&error));
+        }
+    }
+    problems
+}
+
 /// Warnings about variables whose names nothing reads, and that are near to a name that something reads.
 pub(crate) fn mistaken_variables(environment: &Environment) -> Vec<String> {
     let mut known: Vec<String> = names::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -241,6 +269,28 @@ mod tests {
             let of_flag = error(given);
             assert!(of_flag.contains("'--agents <N>'"), "{of_flag}");
         }
+    }
+
+    #[test]
+    fn every_variable_with_a_value_that_a_review_refuses_is_named_once() {
+        let set = [
+            ("CONCLAVE_EFFORT", "nope"),
+            ("CONCLAVE_LIMITS", "x=1"),
+            ("CONCLAVE_AGENTS", "4"),
+            ("CONCLAVE_GATE", "perhaps"),
+        ];
+        let mut problems = refused_variables(&environment(&set));
+        problems.sort();
+        let named = ["CONCLAVE_EFFORT", "CONCLAVE_GATE", "CONCLAVE_LIMITS"];
+        for name in named {
+            let about = problems.iter().filter(|problem| problem.contains(name));
+            assert_eq!(about.count(), 1, "{name}: {problems:?}");
+        }
+        assert_eq!(problems.len(), named.len(), "{problems:?}");
+        for problem in &problems {
+            assert!(!problem.contains("error:") && !problem.contains("--help"), "{problem}");
+        }
+        assert_eq!(refused_variables(&environment(&set[2..3])), [""; 0]);
     }
 
     #[test]

@@ -53,7 +53,9 @@ pub(crate) async fn run(command: ConfigCommand, context: &Context) -> Result<Exi
 }
 
 impl Session<'_> {
+    /// The address of the service, which every request needs.
     fn url(&self) -> Result<Url, Failure> {
+        self.env.check_proxies()?;
         let name = names::CONFIG_URL;
         let hint = "set it to the address of the reviewer-config Worker";
         url(name, self.env.required(name, hint)?)

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 
 use super::local;
 use crate::{
-    args::{Arguments, Command},
+    args::{Arguments, Command, problem_of},
     context::Context,
     env::names,
     exit::{Exit, Failure},
@@ -71,7 +71,7 @@ pub(super) async fn run(context: &Context) -> Result<Exit, Failure> {
     output.layout(&format!("{}\n", hang(introduction, 0)));
     let range = format!("main..{BRANCH}");
     let line = ["conclave", "local", &range, "--repo", repository.as_str()].map(OsString::from);
-    let arguments = Arguments::read(line, &environment).map_err(|error| Failure::Settings(error.to_string()))?;
+    let arguments = Arguments::read(line, &environment).map_err(|error| Failure::Settings(problem_of(&error)))?;
     let Command::Local(arguments) = arguments.command else {
         return Err(Failure::Settings(
             "the demo's arguments belong to another command".to_owned(),

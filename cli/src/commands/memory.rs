@@ -76,6 +76,7 @@ async fn clear(arguments: &ClearMemoryArguments, context: &Context) -> Result<Ex
 
 /// A client with this access, or with what is missing for it; an error names all that is missing.
 fn client(env: &Environment, access: Result<TrackerAccess, String>) -> Result<TrackerClient, Failure> {
+    env.check_proxies()?;
     let name = names::TRACKER_URL;
     let address = env.required(name, "set it to the address of the review-tracker Worker");
     match (address, access) {

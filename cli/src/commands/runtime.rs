@@ -40,7 +40,10 @@ async fn install_programs(arguments: &InstallArguments, context: &Context) -> Re
     install(InstallSettings {
         directory: &directory,
         source: match arguments.tarball.as_slice() {
-            [] => InstallSource::Registry(registry.as_deref().unwrap_or(REGISTRY)),
+            [] => {
+                env.check_proxies()?;
+                InstallSource::Registry(registry.as_deref().unwrap_or(REGISTRY))
+            }
             files => InstallSource::Files(files),
         },
         path: env.path(),

@@ -3,25 +3,14 @@
 use std::time::Duration;
 
 use conclave_plugin_gitlab::check_certificates;
-use url::Url;
 
 use super::{Check, Found, Request};
-use crate::env::names;
+use crate::env::{NamedProxy, names};
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let mut found = Found::default();
-    let mut asked = Vec::new();
-    for name in [names::HTTPS_PROXY, names::HTTP_PROXY, names::ALL_PROXY] {
-        // Both spellings count.
-        let lower = name.to_lowercase();
-        for name in [name, lower.as_str()] {
-            if let Some(address) = request.env.get(name) {
-                asked.push(proxy(name.to_owned(), address, request.limit));
-            }
-        }
-    }
-    for check in asked {
-        found.checks.push(check.await);
+    for named in request.env.named_proxies() {
+        found.checks.push(proxy(&named, request.limit).await);
     }
     let files = request.env.ca_files();
     if !files.is_empty() {
@@ -34,16 +23,11 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     found
 }
 
-async fn proxy(name: String, address: &str, limit: Duration) -> Check {
+async fn proxy(named: &NamedProxy<'_>, limit: Duration) -> Check {
     const NAME: &str = "proxy";
-    let url = Url::parse(address).or_else(|_| Url::parse(&format!("http://{address}")));
-    let place = url
-        .as_ref()
-        .ok()
-        .and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
-    let Some((host, port)) = place else {
-        return Check::failure(NAME, format!("{name} is not the address of a proxy"))
-            .next(format!("write it as http://HOST:PORT, or leave {name} empty"));
+    let name = &named.variable;
+    let Some((host, port)) = named.place() else {
+        return Check::failure(NAME, named.problem()).next(named.remedy());
     };
     // Never the address as it stands: it may hold a password.
     let connected = tokio::time::timeout(limit, tokio::net::TcpStream::connect((host.as_str(), port))).await;

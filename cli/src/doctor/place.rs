@@ -141,10 +141,15 @@ fn disk(name: &str, directory: &Utf8Path) -> Check {
         let detail = format!("TMPDIR is `{directory}`, which depends on the directory that a program runs in");
         return Check::failure(name, detail).next("set TMPDIR to an absolute path, or unset it");
     }
-    if let Err(error) = writable(directory) {
+    // A review makes the directory of its records, and no other.
+    let place = match name {
+        "records" => existing(directory),
+        _ => directory.to_owned(),
+    };
+    if let Err(error) = writable(&place) {
         let step = match name {
             "records" => "make it writable, or name another directory with --output (CONCLAVE_OUTPUT)",
-            _ => "make it writable, or set TMPDIR to a directory that is",
+            _ => "make it a directory that can be written, or set TMPDIR to one",
         };
         let detail = format!("{directory} cannot be written: {error}");
         // A review puts its records elsewhere then; without scratch space there is none.
@@ -154,7 +159,7 @@ fn disk(name: &str, directory: &Utf8Path) -> Check {
         }
         .next(step);
     }
-    match nix::sys::statvfs::statvfs(existing(directory).as_std_path()) {
+    match nix::sys::statvfs::statvfs(place.as_std_path()) {
         Ok(disk) => {
             #[cfg_attr(
                 target_os = "linux",
@@ -172,17 +177,19 @@ fn disk(name: &str, directory: &Utf8Path) -> Check {
     }
 }
 
-/// Writes a file, and takes it away again with every directory that was made for it.
+/// Writes a file there, and takes it away again.
 fn writable(directory: &Utf8Path) -> std::io::Result<()> {
     tempfile::Builder::new()
         .prefix(".conclave-doctor-")
-        .tempfile_in(existing(directory))
+        .tempfile_in(directory)
         .map(drop)
 }
 
-/// The nearest directory that is there: making directories below it needs the same right.
+/// The nearest place that is there, whatever it is: making directories below it needs a directory, and the right to write.
 fn existing(directory: &Utf8Path) -> Utf8PathBuf {
-    let there = directory.ancestors().find(|ancestor| ancestor.is_dir());
+    let there = directory
+        .ancestors()
+        .find(|ancestor| ancestor.symlink_metadata().is_ok());
     there.unwrap_or(Utf8Path::new("/")).to_owned()
 }
 
@@ -191,14 +198,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_below_a_file_cannot_be_written() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        let below = Utf8PathBuf::from_path_buf(file.path().join("records")).expect("UTF-8");
-        // The nearest directory that is there can be written, so this is the case of a home that is not made yet.
-        assert_eq!(disk("records", &below).status, Status::Ok);
-        assert_eq!(disk("scratch", Utf8Path::new("/proc/self")).status, Status::Failure);
-        assert_eq!(disk("scratch", Utf8Path::new("tmp")).status, Status::Failure);
-        assert_eq!(disk("records", Utf8Path::new("/proc/self")).status, Status::Warning);
+    fn a_directory_that_is_missing_is_made_for_records_alone_and_below_a_file_for_nothing() {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let scratch = Utf8Path::from_path(scratch.path()).expect("UTF-8");
+        let (missing, file) = (scratch.join("no/such"), scratch.join("file"));
+        let (missing, file, below) = (missing.as_path(), file.as_path(), file.join("below"));
+        let below = below.as_path();
+        std::fs::write(file, "").expect("a file");
+        for (name, place, is_usable) in [
+            ("records", missing, true),
+            ("records", file, false),
+            ("records", below, false),
+            ("records", Utf8Path::new("/proc/self"), false),
+            ("scratch", scratch, true),
+            ("scratch", missing, false),
+            ("scratch", file, false),
+            ("scratch", below, false),
+            ("scratch", Utf8Path::new("/proc/self"), false),
+            ("scratch", Utf8Path::new("tmp"), false),
+        ] {
+            let check = disk(name, place);
+            // Room on the disk of the test is not the question.
+            assert_eq!(check.detail.contains("MB free"), is_usable, "{check:?}");
+            let status = match name {
+                "records" => Status::Warning,
+                _ => Status::Failure,
+            };
+            assert!(is_usable || check.status == status, "{check:?}");
+        }
     }
 
     #[test]
@@ -207,6 +234,9 @@ mod tests {
         let directory = Utf8Path::from_path(directory.path()).expect("UTF-8");
         let (fit, unfit) = (directory.join("ümlaut 漢字 100% 5%x"), directory.join("back\\slash"));
         let encoded = directory.join("100%20");
+        for place in [&fit, &unfit, &encoded] {
+            std::fs::create_dir(place).expect("a directory");
+        }
         for (place, runtime, status) in [
             (&fit, RuntimeChoice::OpenCode, Status::Ok),
             (&unfit, RuntimeChoice::OpenCode, Status::Failure),

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, BufReader, Read, Write},
     os::unix::fs::OpenOptionsExt,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -24,6 +24,11 @@ use super::{errors::InstallError, pins::Pin};
 const CONNECT: Duration = Duration::from_secs(20);
 /// Time in which something has to come.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// Time after which a download has to be as quick as the minimum on the whole.
+const SETTLED: Duration = Duration::from_mins(1);
+/// Minimum of a download, in bytes for each second: the largest package takes hours with it.
+const MIN_RATE: u64 = 10_000;
 
 /// Bytes that are read at once.
 pub(super) const PIECE: usize = 1 << 20;
@@ -71,6 +76,7 @@ impl Registry {
             .url
             .join(&pin.path())
             .map_err(|error| InstallError::Registry(error.to_string()))?;
+        let began = Instant::now();
         let response = self.client.get(url).send().await.map_err(unreachable)?;
         if !response.status().is_success() {
             return Err(InstallError::Status {
@@ -87,7 +93,7 @@ impl Registry {
             let piece = piece.map_err(|error| InstallError::Interrupted {
                 host: self.host(),
                 cause: innermost(&error),
-                package: named(pin),
+                package: package.clone(),
             })?;
             // What is larger is another file: its end is not awaited.
             let Some(left) = room.checked_sub(piece.len() as u64) else {
@@ -95,9 +101,21 @@ impl Registry {
             };
             room = left;
             file.write_all(&piece).map_err(write)?;
+            if is_too_slow(pin.megabytes * 1_000_000 - room, began.elapsed()) {
+                return Err(InstallError::Interrupted {
+                    host: self.host(),
+                    cause: format!("it sends less than {} KB in a second", MIN_RATE / 1000),
+                    package,
+                });
+            }
         }
         Ok(file.sum())
     }
+}
+
+/// Returns whether a download that has come so far in this time is not worth waiting for.
+fn is_too_slow(bytes: u64, time: Duration) -> bool {
+    time > SETTLED && bytes < MIN_RATE * time.as_secs()
 }
 
 /// Opens a file that a person has named. A pipe would be waited for, and a device may have no end.
@@ -206,4 +224,23 @@ pub(super) async fn unpack(tarball: &Utf8Path, pin: &Pin, into: &Utf8Path) -> Re
 /// A package with its version, as npm writes it.
 pub(super) fn named(pin: &Pin) -> String {
     format!("{}@{}", pin.package, pin.release)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_that_would_take_days_is_given_up() {
+        let minutes = Duration::from_mins;
+        for (bytes, time, is_slow) in [
+            (0, minutes(1), false),
+            (100, minutes(2), true),
+            (1_000_000, minutes(2), true),
+            (2_000_000, minutes(2), false),
+            (60_000_000, minutes(60), false),
+        ] {
+            assert_eq!(is_too_slow(bytes, time), is_slow, "{bytes} in {time:?}");
+        }
+    }
 }

@@ -87,6 +87,7 @@ impl Components {
         };
         // Before anything is asked: every client of the run trusts the same.
         env.certificates()?;
+        env.check_proxies()?;
         // A service that is set wrongly is as one that does not answer: the review goes on without it, and says so.
         if let (Err(failure), Some(_)) = (env.telemetry(Uuid::nil(), project), report) {
             notes.push(format!("no telemetry is sent: {failure}"));
