@@ -213,7 +213,9 @@ async fn examine(request: &Request<'_>) -> Report {
 
 /// Variables whose values a review refuses, and those that nothing reads; no check where there are none.
 fn variables(env: &Environment) -> Option<Check> {
-    let refused = refused_variables(env);
+    let mut refused = refused_variables(env);
+    // The check of the models names those.
+    refused.retain(|problem| !problem.contains("CONCLAVE_MODELS"));
     if !refused.is_empty() {
         let problems = [refused, mistaken_variables(env)].concat();
         let step = "correct the value, or unset the variable";

@@ -728,12 +728,20 @@ async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     report.only_failure("scratch", "TMPDIR is `tmp`", "an absolute path");
     let report = Findings::of(local().env("CONCLAVE_MODEL", "x")).await;
     report.only_warning("variables", "is CONCLAVE_MODELS meant?", "correct the name");
-    let report = Findings::of(local().env("CONCLAVE_EFFORT", "nope")).await;
-    report.only_failure("variables", "CONCLAVE_EFFORT", "correct the value");
+    let refused = local().env("CONCLAVE_EFFORT", "nope").env("CONCLAVE_LIMITS", "x=1");
+    let report = Findings::of(refused.env("CONCLAVE_AGENTS", "4")).await;
+    for name in ["CONCLAVE_EFFORT", "CONCLAVE_LIMITS"] {
+        report.only_failure("variables", name, "correct the value");
+    }
     let report = Findings::of(local().env("TMPDIR", "/dev/null")).await;
     report.only_failure("scratch", "/dev/null cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/dev/null")).await;
-    report.only_warning("records", "cannot be written", "CONCLAVE_OUTPUT");
+    assert!(report.with("warning").contains(&"records"), "{:#}", report.0);
+    report.says(
+        "records",
+        "/dev/null/conclave/runs cannot be written",
+        "CONCLAVE_OUTPUT",
+    );
     let report = Findings::of(local().env("TMPDIR", "/proc/self")).await;
     report.only_failure("scratch", "/proc/self cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/proc/self")).await;

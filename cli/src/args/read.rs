@@ -272,28 +272,6 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_with_a_value_that_a_review_refuses_is_named_once() {
-        let set = [
-            ("CONCLAVE_EFFORT", "nope"),
-            ("CONCLAVE_LIMITS", "x=1"),
-            ("CONCLAVE_AGENTS", "4"),
-            ("CONCLAVE_GATE", "perhaps"),
-        ];
-        let mut problems = refused_variables(&environment(&set));
-        problems.sort();
-        let named = ["CONCLAVE_EFFORT", "CONCLAVE_GATE", "CONCLAVE_LIMITS"];
-        for name in named {
-            let about = problems.iter().filter(|problem| problem.contains(name));
-            assert_eq!(about.count(), 1, "{name}: {problems:?}");
-        }
-        assert_eq!(problems.len(), named.len(), "{problems:?}");
-        for problem in &problems {
-            assert!(!problem.contains("error:") && !problem.contains("--help"), "{problem}");
-        }
-        assert_eq!(refused_variables(&environment(&set[2..3])), [""; 0]);
-    }
-
-    #[test]
     fn a_misspelled_variable_finds_its_name_and_those_of_others_none() {
         let said = |name: &str| mistaken_variables(&environment(&[(name, "x")]));
         for (name, meant) in [

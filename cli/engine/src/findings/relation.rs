@@ -81,7 +81,7 @@ fn is_code(word: &str) -> bool {
     has_hump || inner.contains(['_', '`', '(', '.', ':'])
 }
 
-/// What a plain assignment says something of: the names that it sets, and none where it sets them to nothing. Of the value that it
+/// Names that a plain assignment says something of: those that it sets, and none where it sets them to nothing. Of the value that it
 /// copies it says nothing. `None` for all other code.
 fn plain_assignment(bare: &str) -> Option<&str> {
     let (target, value) = bare.split_once('=')?;

@@ -37,8 +37,8 @@ pub(crate) async fn ask(
     sandbox: &Sandbox,
 ) -> io::Result<String> {
     let binary = camino::absolute_utf8(binary)?;
-    // OpenCode makes directories in its home before it answers anything, and ends if it cannot. Others need none. That a `TMPDIR`
-    // cannot be used is no fault of the program.
+    // OpenCode makes directories in its home before it answers anything, and ends if it cannot. Others need none. An
+    // unusable `TMPDIR` is not the program's fault.
     let places = [std::env::temp_dir(), "/tmp".into(), "/dev/shm".into()];
     let home = places.iter().find_map(|place| {
         let home = tempfile::Builder::new().prefix("conclave-question-").tempdir_in(place);

@@ -55,7 +55,7 @@ fn wire_of(provider: &str, providers: &[Owned<ProviderSpec>]) -> Option<Provider
     known.find(|spec| spec.name == provider).map(|spec| spec.wire)
 }
 
-/// What was set of efforts, or declared for them, and has no effect.
+/// Warnings about efforts that were set, or declared, and have no effect.
 pub(crate) fn warnings(plan: &Plan, config: &ConfigDocument, providers: &[Owned<ProviderSpec>]) -> Vec<String> {
     let mut warnings = without_effect(plan, config, providers);
     warnings.extend(nameless_budgets(config, providers));

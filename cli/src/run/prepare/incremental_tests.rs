@@ -1073,7 +1073,9 @@ async fn nobody_without_a_role_declines_or_resolves_and_neither_do_we() {
         scene.threads(),
         [
             "src/a.py:5 open | review-bot: bad one | carl: won't fix",
-            "src/b.py:15 resolved by carl | review-bot: bad two"
+            "src/b.py:15 open | review-bot: bad two | review-bot: This stands: a person who may not push to the project cannot settle a \
+             warning. A member of the project who may push to it can, by an answer such as `won't fix` or `acknowledged`, or by \
+             resolving this thread."
         ]
     );
 }

@@ -65,7 +65,7 @@ impl RawFinding {
         Some(*field)
     }
 
-    /// Where it is written: the tag of this field and its line; its own tag where it has none of the field.
+    /// The place where it is written: the tag of this field and its line; its own tag where it has none of the field.
     pub fn place_of(&self, field: &str) -> Option<String> {
         let of = |name: &str| -> Vec<String> {
             let own = self.lines.iter().filter(|(tag, _)| *tag == name);
