@@ -16,46 +16,44 @@ use data::{Comment, Pair, read};
 use serde_json::{Value, json};
 
 /// Distinct claims that are merged without a judge, in per cent of all distinct ones: at most so many.
-const MOST_FALSE_MERGES: f64 = 1.0;
+const MAX_FALSE_MERGES: f64 = 1.0;
 /// A doubt that weighs comes at least so many times as often with rejected comments as with accepted ones.
-const LEAST_TIMES: f64 = 2.0;
+const MIN_TIMES: f64 = 2.0;
 
 /// The bars: where the figure stands, and whether it may be no higher, or no lower.
 const BARS: [(&str, f64, bool); 5] = [
     (
         "/matching/pairs_put_on_the_same_lines/merged_without_a_judge/all/false_merges_in_per_cent",
-        MOST_FALSE_MERGES,
+        MAX_FALSE_MERGES,
         true,
     ),
     (
         "/matching/border_chosen_without_the_repository/merged_without_a_judge/held_out/all/false_merges_in_per_cent",
-        MOST_FALSE_MERGES,
+        MAX_FALSE_MERGES,
         true,
     ),
     (
         "/matching/accepted_comments_whose_lines_overlap/merged_without_a_judge/all/false_merges_in_per_cent",
-        MOST_FALSE_MERGES,
+        MAX_FALSE_MERGES,
         true,
     ),
-    ("/doubts/asked_for_second_quote/all/times", LEAST_TIMES, false),
+    ("/doubts/asked_for_second_quote/all/times", MIN_TIMES, false),
     (
         "/doubts/asked_for_second_quote/without_the_best_repository/row/times",
-        LEAST_TIMES,
+        MIN_TIMES,
         false,
     ),
 ];
 
 /// The bars that are missed, or whose figure is not there.
 fn missed(measured: &Value) -> Vec<String> {
-    let holds = |place: &str, bar: f64, is_most: bool| {
+    let holds = |place: &str, bar: f64, is_max: bool| {
         let figure = measured.pointer(place).and_then(Value::as_f64);
-        figure.is_some_and(|figure| if is_most { figure <= bar } else { figure >= bar })
+        figure.is_some_and(|figure| if is_max { figure <= bar } else { figure >= bar })
     };
-    let missed = BARS
-        .iter()
-        .filter(|(place, bar, is_most)| !holds(place, *bar, *is_most));
+    let missed = BARS.iter().filter(|(place, bar, is_max)| !holds(place, *bar, *is_max));
     missed
-        .map(|(place, bar, is_most)| format!("{place} has to be at {} {bar}", if *is_most { "most" } else { "least" }))
+        .map(|(place, bar, is_max)| format!("{place} has to be at {} {bar}", if *is_max { "most" } else { "least" }))
         .collect()
 }
 
