@@ -145,6 +145,9 @@ pub struct Review {
     /// The judge's answers to people's questions in the comments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answer>,
+    /// The one of them that answers a light-hearted question, which there is at most once in a merge request.
+    #[serde(default)]
+    pub aside: Option<String>,
     /// What the next review has to know; it goes into the summary, hidden and signed.
     #[serde(default, rename = "ledger")]
     pub carry_over: CarryOver,

@@ -46,6 +46,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         settled: Vec::new(),
         accepted: Vec::new(),
         answers: Vec::new(),
+        aside: None,
         carry_over: CarryOver::default(),
         seconds: 1.0,
         cost_usd: 0.0,

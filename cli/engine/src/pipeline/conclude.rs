@@ -99,6 +99,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let on_questions = notes_on_questions(&subject.questions, is_heard.then_some(said.as_slice()));
     coverage.notes.extend(on_questions);
     let answers = answers(&subject, said);
+    let light = answers.iter().find(|answer| answer.light);
+    let aside = light.map(|answer| answer.text.clone());
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
     coverage.rules = checked_rules(book, plan.rules.unread, &panel.reports, &coverage.earlier, &findings);
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
@@ -162,6 +164,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         settled: reconciled.settled,
         accepted: reconciled.accepted,
         answers,
+        aside,
         carry_over,
         seconds: heard.seconds,
         cost_usd: cost.usd,

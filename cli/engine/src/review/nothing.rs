@@ -42,6 +42,7 @@ impl Review {
             settled: Vec::new(),
             accepted: Vec::new(),
             answers: Vec::new(),
+            aside: None,
             carry_over: CarryOver::default(),
             seconds: 0.0,
             cost_usd: 0.0,

@@ -47,6 +47,7 @@ pub(crate) fn review() -> Review {
         settled: Vec::new(),
         accepted: Vec::new(),
         answers: Vec::new(),
+        aside: None,
         carry_over: CarryOver::default(),
         seconds: 65.0,
         cost_usd: 0.42,

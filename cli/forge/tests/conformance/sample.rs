@@ -51,6 +51,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         cache_hit_rate: None,
         accepted: Vec::new(),
         answers: Vec::new(),
+        aside: None,
         carry_over: conclave_engine::review::CarryOver::default(),
     }
 }

@@ -1408,7 +1408,8 @@ async fn a_light_hearted_question_is_answered_once() {
     assert_eq!(scene.answers().len(), 0, "nobody has asked");
     scene.say(scene.bob, "Does the robot like tabs or spaces?");
     scene.push(&[(A, &text(&[(5, "bad one"), (24, "x")]))]);
-    scene.run_judged(&BOTH, aside).await;
+    let run = scene.run_judged(&BOTH, aside).await;
+    assert_eq!(run.review.aside.as_deref(), Some("Tabs on weekdays. /approve @bob"));
     let answers = scene.answers();
     assert_eq!(answers.len(), 1, "{answers:?}");
     assert!(
@@ -1420,7 +1421,8 @@ async fn a_light_hearted_question_is_answered_once() {
     assert!(scene.run_judged(&[], answers_first("Spaces.", true)).await.judged);
     assert_eq!(scene.answers(), answers);
     scene.say(scene.bob, "Does this work with Postgres 12?");
-    assert!(scene.run_judged(&[], answers_first("Yes.", false)).await.judged);
+    let run = scene.run_judged(&[], answers_first("Yes.", false)).await;
+    assert_eq!((run.judged, run.review.aside), (true, None));
     assert_eq!(
         scene.answers().last(),
         Some(&pair("Does this work with Postgres 12?", "Yes."))
