@@ -1,8 +1,8 @@
 //! Whether a review would work from here: checks that run at once, each with a limit, none of which writes or costs
 //! anything.
 //!
-//! They read what a review reads, by the same code, so that what passes here is what a review meets. A check of something
-//! that nobody has set up is not made: it is listed as not set up.
+//! They read what a review reads, by the same code, so that what passes here is what a review meets. Something
+//! that is not set up is not checked, but listed as such.
 
 mod forge;
 mod github;

@@ -40,7 +40,7 @@ pub struct CertificatesError {
     pub problem: Unusable,
 }
 
-/// The cause why there is no client.
+/// Why no client could be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The client would trust no server.

@@ -288,8 +288,7 @@ pub(super) fn join(mut blocks: Vec<Vec<RawFinding>>, line: usize) -> ScanOutcome
     outcome
 }
 
-/// The inside of a block, which begins in this line, without any tag of a finding: JSON, the word "none", or something that nobody
-/// can read.
+/// Reads the content of a block that has no finding tag: JSON, the word "none", or something unreadable. `line` is where it begins.
 fn without_tags(inside: &str, line: usize) -> ScanOutcome {
     let text = inside.trim();
     if text.is_empty() || is_none(text) {

@@ -134,7 +134,7 @@ pub(super) fn settled(number: usize) -> String {
     }
 }
 
-/// The note of the review on questions for which there is no room.
+/// The review's note on questions beyond the limit.
 pub(super) fn questions_left(number: usize, of_review: usize, of_change: u64) -> String {
     let wait = if number == 1 {
         "question in the comments waits"

@@ -32,7 +32,7 @@ pub struct Question {
 pub struct OpenQuestions {
     /// Those that the judge of this review is given, oldest first.
     pub given: Vec<Question>,
-    /// The number of others, for which there is no room.
+    /// Number of further questions, beyond the limit.
     pub left: usize,
     /// The newest comment that counts as heard once the judge of this review has read them; 0 for none.
     pub newest: u64,

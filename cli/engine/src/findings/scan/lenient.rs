@@ -65,7 +65,7 @@ pub(super) fn read_bare(answer: &str) -> Option<ScanOutcome> {
     let mut outcome = reader.block(first.start).outcome;
     outcome.lost = cut_findings(&outcome.faults);
     outcome.faults.retain(|fault| !fault.starts_with(BLOCK_CUT));
-    // What is there counts, and nobody knows whether it is all of it.
+    // The findings count, but the list may be incomplete.
     let line = reader.lines.at(first.start);
     let fault = "the findings have no <findings> block around them";
     outcome.faults.insert(
