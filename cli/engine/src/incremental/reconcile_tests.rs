@@ -110,6 +110,20 @@ fn resolve(why: &str) -> ThreadChange {
     ThreadChange::Resolve { why: why.into() }
 }
 
+/// A guard that refutes, as far as it was checked.
+fn guard(status: RefutationStatus) -> Refutation {
+    Refutation {
+        file: "src/guard.py".into(),
+        line: 3,
+        end_line: None,
+        quote: "if not NAME.fullmatch(name):".into(),
+        status,
+        needed: true,
+        fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
+        surroundings: None,
+    }
+}
+
 #[test]
 fn a_model_that_forgets_a_finding_changes_nothing() {
     stands(&scene());
@@ -559,16 +573,7 @@ fn a_breach_that_blocks_is_settled_by_code_or_by_another_member_and_never_by_its
     };
     let refuted = |scene: Scene, word, status: Option<RefutationStatus>| {
         let mut scene = scene.word(word);
-        scene.words.words[0].refutation = status.map(|status| Refutation {
-            file: "src/guard.py".into(),
-            line: 3,
-            end_line: None,
-            quote: "if not NAME.fullmatch(name):".into(),
-            status,
-            needed: true,
-            fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
-            surroundings: None,
-        });
+        scene.words.words[0].refutation = status.map(guard);
         scene.reconcile()
     };
     for on_breach in [OnBreach::Review, OnBreach::Block] {
@@ -701,16 +706,7 @@ fn an_author_without_a_right_argues_and_settles_nothing() {
         Some(RefutationStatus::UnchangedCode),
     ] {
         let mut scene = argues(EarlierStatus::Withdrawn);
-        scene.words.words[0].refutation = status.map(|status| Refutation {
-            file: "src/guard.py".into(),
-            line: 3,
-            end_line: None,
-            quote: "if not NAME.fullmatch(name):".into(),
-            status,
-            needed: true,
-            fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
-            surroundings: None,
-        });
+        scene.words.words[0].refutation = status.map(guard);
         let settled = scene.reconcile();
         let is_withdrawn = status == Some(RefutationStatus::UnchangedCode);
         assert_eq!(surviving(&settled).is_empty(), is_withdrawn, "{status:?}");
