@@ -52,12 +52,14 @@ if (typeof process.execve === 'function') {
 // A terminal's keys signal all processes of a group, and the program must not get a signal twice: the second one of a kind
 // hurries its end. With a terminal it stays in our group, and gets those by itself; else it has a group of its own.
 const terminal = process.stdin.isTTY === true;
-const child = spawn(program, rest, { stdio: 'inherit', detached: !terminal });
-child.on('error', (error) => fail(`${program} does not start: ${error.message}`, `${AGAIN} --force`));
+let child;
+// Before the program is there: Node hands a signal on after this script, but dies of one that it has no listener for.
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']) {
   const fromKeys = terminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
   process.on(signal, () => fromKeys || child.kill(signal));
 }
+child = spawn(program, rest, { stdio: 'inherit', detached: !terminal });
+child.on('error', (error) => fail(`${program} does not start: ${error.message}`, `${AGAIN} --force`));
 child.on('exit', (code, signal) => {
   if (signal) {
     process.removeAllListeners(signal);
