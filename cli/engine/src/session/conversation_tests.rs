@@ -452,6 +452,21 @@ async fn a_runtime_that_does_not_answer_cannot_hold_anything_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_runtime_that_is_too_busy_to_answer_is_asked_again() {
+    let stage = Stage::new(|_, _| says(10, "<findings></findings>"));
+    let hanging = async {
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        *stage.hangs.lock().expect("free") = true;
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        *stage.hangs.lock().expect("free") = false;
+    };
+    let task = task();
+    let (result, ()) = tokio::join!(run(&stage, &task), hanging);
+    assert_eq!(result.outcome, ReviewerOutcome::Ok, "{:?}", result.reason);
+    assert_eq!(stage.models(), ["a/one"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_runtime_that_is_gone_fails_it_and_no_other_model_is_asked() {
     let stage = Stage::new(|_, _| vec![(5, Act::Event(SessionEvent::Gone("OpenCode ended".into())))]);
     let result = run(&stage, &task()).await;

@@ -162,7 +162,7 @@ impl Turn<'_> {
                 () = tokio::time::sleep_until(clock.next_look(&limits)) => {
                     clock.looked();
                     // A runtime that does not answer must not keep the clock from being looked at.
-                    if let Ok(false) = ask(runtime.is_busy(self.session)).await {
+                    if let Some(Ok(false)) = ask(runtime.is_busy(self.session)).await {
                         if let Some(end) = self.finished(before.as_deref()).await {
                             return end;
                         }
@@ -243,8 +243,10 @@ impl Turn<'_> {
             ask(runtime.last_answer(self.session))
         );
         let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => return Some(failed(error.to_string(), Remedy::None)),
+            Some(Ok(answer)) => answer,
+            Some(Err(error)) => return Some(failed(error.to_string(), Remedy::None)),
+            // It has much to do, or hangs: it is asked again until the session has been silent for too long.
+            None => return None,
         };
         if answer.message.as_deref() == before {
             return None;
@@ -258,7 +260,7 @@ impl Turn<'_> {
             None if is_whole(&answer) => TurnEnd::Answered(answer),
             None => return None,
         };
-        (!busy.unwrap_or(false)).then_some(end)
+        (!matches!(busy, Some(Ok(true)))).then_some(end)
     }
 }
 
@@ -287,12 +289,9 @@ fn failed(reason: String, remedy: Remedy) -> TurnEnd {
     TurnEnd::Failed { reason, remedy }
 }
 
-/// Asks the runtime how a session is, for a moment.
-async fn ask<T>(question: impl Future<Output = Result<T, RuntimeError>>) -> Result<T, RuntimeError> {
-    match timeout(ASK, question).await {
-        Ok(answer) => answer,
-        Err(_) => Err(RuntimeError("the runtime does not answer".to_owned())),
-    }
+/// Asks the runtime how a session is, for a moment; nothing if it does not answer.
+async fn ask<T>(question: impl Future<Output = Result<T, RuntimeError>>) -> Option<Result<T, RuntimeError>> {
+    timeout(ASK, question).await.ok()
 }
 
 /// Whether a message ends a turn: complete, and not one step of several.
