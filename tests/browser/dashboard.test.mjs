@@ -457,7 +457,8 @@ describe('hostile names', () => {
 
 describe('dead letters', () => {
   test('are shown with their fault, and replayed or discarded by a button', async () => {
-    const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: TOKEN } });
+    // Refused batches are given up within milliseconds, where they have half a minute otherwise.
+    const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: TOKEN, OUTBOX_RETRY_MS: '5' } });
     const { page, close } = await open();
     allowed.add(worker.url);
     try {
