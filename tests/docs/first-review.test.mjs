@@ -13,6 +13,7 @@ import { promisify } from 'node:util';
 
 import { crowd } from '../support/clock.mjs';
 import { startRegistry } from '../support/npm-registry.mjs';
+import { serve } from '../support/serve.mjs';
 
 const execute = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -86,10 +87,9 @@ describe('from packed files, in an empty home,', () => {
   test('the first review is done in a minute, and everything goes again', { timeout: 300_000 }, async (context) => {
     const { home, env } = newUser();
     const packages = readdirSync(join(work, 'files')).filter((name) => name.endsWith('.tgz')).map((name) => join(work, 'files', name));
-    const provider = spawn(built('conclave-demo-provider'), [], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const provider = await serve(built('conclave-demo-provider'));
     try {
-      const [line] = await provider.stdout.take(1).toArray();
-      const url = String(line).match(/http:\S+/)[0];
+      const [url] = provider.line.match(/http:\S+/);
       const shop = join(work, 'shop');
       await execute(join(root, 'scripts/demo-repository'), [shop]);
       const prefix = { ...env, npm_config_prefix: join(home, 'npm') };
@@ -127,7 +127,7 @@ describe('from packed files, in an empty home,', () => {
       assert.equal(existsSync(join(home, SHARE)), false);
       assert.deepEqual(filesBelow(join(home, 'npm/bin')), []);
     } finally {
-      provider.kill();
+      provider.stop();
     }
   });
 
@@ -226,7 +226,7 @@ describe('from packed files, in an empty home,', () => {
         arrived = new Promise((done) => waits.push(done));
         const child = spawn(join(work, 'program'), ['runtime', 'install', '--registry', `http://127.0.0.1:${slow.address().port}`], { env, cwd: home, stdio: 'ignore' });
         const end = new Promise((done) => child.on('exit', (code, signal_) => done({ code, signal: signal_ })));
-        await arrived;
+        await Promise.race([arrived, end]);
         child.kill(signal);
         assert.deepEqual(await end, ended);
         assert.equal(existsSync(join(home, PLACE)), false);
