@@ -145,6 +145,13 @@ impl Rig {
     }
 }
 
+/// Lets so much time go by at once, for gateway and provider alike. However busy the machine is, nothing else of a test takes so long.
+pub(crate) async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 /// Waits for something that happens on its own.
 pub(crate) async fn until(what: &str, happened: impl Fn() -> bool) {
     let waiting = async {
