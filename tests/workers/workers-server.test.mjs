@@ -11,7 +11,7 @@ import { event, finding, send } from '../support/events.mjs';
 import { root } from '../support/workerd.mjs';
 
 const PATIENCE_MS = 90_000;
-const GONE_MS = 5000;
+const GONE_MS = 30_000;
 
 function run(...words) {
   const child = spawn(process.execPath, [join(root, 'tests/support/workers-server.mjs'), ...words], {
