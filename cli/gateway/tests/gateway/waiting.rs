@@ -21,13 +21,14 @@ use crate::{
 /// Asks, and lets so much time go by each time that the provider has been asked, in all as often as this.
 async fn ask_while_it_passes(rig: &Rig, time: Duration, rounds: usize) -> Outcome {
     let asked = rig.provider.requests().len();
+    let text = asked.to_string();
     let passing = async {
         for number in 1..=rounds {
             assert!(rig.provider.wait_for_requests(asked + number, LONG).await);
             pass(time).await;
         }
     };
-    tokio::join!(rig.ask(OPUS_NEW, "x"), passing).0
+    tokio::join!(rig.ask(OPUS_NEW, &text), passing).0
 }
 
 #[tokio::test]
