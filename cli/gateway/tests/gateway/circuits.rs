@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::{
     client::{Outcome, RUN_KEY, body, call, read},
-    rig::{LONG, OPUS_NEW, OPUS_OLD, Rig, model, pass, rig_with, session, until},
+    rig::{LONG, OPUS_NEW, OPUS_OLD, Rig, SLOW, model, pass, rig_with, session, until},
 };
 
 const NEW: &str = "claude-opus-4-7";
@@ -21,8 +21,6 @@ const OLD: &str = "claude-opus-4-6";
 const OPEN: Duration = Duration::from_mins(2);
 /// The same where it goes by for real: long enough to see it open, short enough to see it close.
 const OPEN_FOR_REAL: Duration = Duration::from_millis(300);
-/// Time that a slow answer takes: less than any limit.
-const SLOW: Duration = Duration::from_secs(10);
 
 fn returning(config: &mut GatewayConfig) {
     config.limits.breaker.open = OPEN;
