@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
+import { launch } from './browser.mjs';
 import { commentPage, notePage, threadPage } from './note-page.mjs';
 import { serve as start } from './serve.mjs';
 import { terminalPage } from './terminal-page.mjs';
@@ -120,10 +120,7 @@ async function main() {
   if (process.env.NOTES) writeFileSync(process.env.NOTES, notes.map(({ body }) => body).join('\n\n=====\n\n'));
 
   const pull = await onGitHub(shop, environment);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || process.env.CONCLAVE_TEST_CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  const browser = await launch();
   await picture(browser, 'review.png', terminalPage(shortened(local), COLUMNS), 'pre', 1200);
   await picture(browser, 'gitlab-note.png', notePage(summary.body, 'light'), 'body', 920);
   await picture(browser, 'gitlab-thread.png', threadPage(threads, 'light'), 'body', 920);
