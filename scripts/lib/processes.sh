@@ -99,11 +99,16 @@ wait_until() {
 }
 
 # Free ports of 127.0.0.1, one a line:  free_ports COUNT
+# They are below those that a system hands out by itself (from 32768 on), which another program may be given before they are used.
 free_ports() {
   node --eval '
     const { createServer } = require("node:net");
-    const servers = Array.from({ length: Number(process.argv[1]) }, () => createServer().listen(0, "127.0.0.1"));
-    Promise.all(servers.map((server) => new Promise((done) => server.once("listening", done)))).then(() =>
+    const free = () => new Promise((done, failed) => {
+      const port = 20000 + Math.floor(Math.random() * 12000);
+      const server = createServer().listen(port, "127.0.0.1", () => done(server));
+      server.once("error", (error) => (error.code === "EADDRINUSE" ? done(free()) : failed(error)));
+    });
+    Promise.all(Array.from({ length: Number(process.argv[1]) }, free)).then((servers) =>
       servers.forEach((server) => { console.log(server.address().port); server.close(); }));
   ' "$1"
 }

@@ -1,13 +1,13 @@
 // The administrators' page of reviewer-config in a real Chromium: logging in, reading, flipping a switch; by mouse, by
 // keyboard, on a phone, in the dark.
 //
-// CHROMIUM names another browser than /usr/bin/chromium; SCREENSHOTS names a directory that pictures are put into.
+// CHROMIUM names another browser than the one that is found; SCREENSHOTS names a directory that pictures are put into.
 
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { chromium } from 'playwright-core';
+import { launch } from '../support/browser.mjs';
 import { findWeakText } from '../support/contrast.mjs';
 import { painted } from '../support/painted.mjs';
 import { start } from '../support/workerd.mjs';
@@ -27,10 +27,7 @@ const DOCUMENT = {
 let browser;
 let worker;
 before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  });
+  browser = await launch();
   worker = await start('reviewer-config', { vars: { READER_TOKENS: 'r', ADMIN_TOKENS: `ada:${TOKEN}, grace:grace-token` } });
   const response = await api('PUT', '/v1/config/document?reason=a%20calmer%20panel', DOCUMENT, { 'if-match': '"0"' });
   assert.equal(response.status, 200);

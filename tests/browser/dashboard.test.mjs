@@ -1,12 +1,12 @@
 // The dashboard in a real Chromium: what people do with it, by mouse, by keyboard and on a phone.
 //
-// CHROMIUM names another browser than /usr/bin/chromium; SCREENSHOTS names a directory that pictures are put into.
+// CHROMIUM names another browser than the one that is found; SCREENSHOTS names a directory that pictures are put into.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { chromium } from 'playwright-core';
+import { launch } from '../support/browser.mjs';
 import { findWeakText } from '../support/contrast.mjs';
 import * as events from '../support/events.mjs';
 import { painted } from '../support/painted.mjs';
@@ -28,18 +28,7 @@ let empty;
 /** The address of a review that has everything. */
 let full;
 before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  browser = await launch();
   const vars = { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: TOKEN };
   [filled, empty] = await Promise.all([start('review-tracker', { vars }), start('review-tracker', { vars })]);
   const now = Date.now();
@@ -457,7 +446,8 @@ describe('hostile names', () => {
 
 describe('dead letters', () => {
   test('are shown with their fault, and replayed or discarded by a button', async () => {
-    const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: TOKEN } });
+    // Refused batches are given up within milliseconds, where they have half a minute otherwise.
+    const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: TOKEN, OUTBOX_RETRY_MS: '5' } });
     const { page, close } = await open();
     allowed.add(worker.url);
     try {

@@ -1,13 +1,13 @@
 // The note in a real Chromium, light and dark: what a reader sees at a glance, and that nothing in it acts.
 //
-// CHROMIUM names another browser than /usr/bin/chromium; SCREENSHOTS names a directory that pictures are put into; NOTE
+// CHROMIUM names another browser than the one that is found; SCREENSHOTS names a directory that pictures are put into; NOTE
 // names another note to draw, as in the run directory's review.md.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { chromium } from 'playwright-core';
+import { launch } from '../support/browser.mjs';
 import { findWeakText } from '../support/contrast.mjs';
 import { notePage } from '../support/note-page.mjs';
 
@@ -16,10 +16,7 @@ const HOSTILE = new URL('../../cli/plugins/gitlab/tests/publisher/golden/hostile
 
 let browser;
 before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-  });
+  browser = await launch();
 });
 after(() => browser?.close());
 

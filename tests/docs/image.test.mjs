@@ -2,14 +2,14 @@
 // runs as the image's user.
 
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+
+import { serve } from '../support/serve.mjs';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -135,22 +135,13 @@ describe('the image', () => {
   });
 
   test('reviews as its user, and the doctor finds nothing amiss', async () => {
-    const port = await new Promise((resolve_) => {
-      const server = createServer().listen(0, '127.0.0.1', () => {
-        const { port: free } = server.address();
-        server.close(() => resolve_(free));
-      });
-    });
-    const provider = spawn(demoProvider, ['--port', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const provider = await serve(demoProvider);
     try {
-      await new Promise((resolve_, reject) => {
-        createInterface({ input: provider.stdout }).once('line', resolve_);
-        provider.once('exit', reject);
-      });
+      const [url] = provider.line.match(/http:\S+/);
       const shop = join(directory, 'shop');
       await run(join(root, 'scripts/demo-repository'), [shop]);
       if (asRoot) await run('chown', ['-R', `${USER}:${USER}`, shop]);
-      const model = { ANTHROPIC_API_KEY: 'demo', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
+      const model = { ANTHROPIC_API_KEY: 'demo', ANTHROPIC_BASE_URL: url };
 
       const doctor = await inside(['doctor', '--json'], { cwd: shop, env: model });
       assert.equal(doctor.code, 0, doctor.stdout + doctor.stderr);
@@ -164,7 +155,7 @@ describe('the image', () => {
       const records = readdirSync(within('/home/conclave/.local/state/conclave/runs'));
       assert.equal(records.length, 1, 'the records are where the image has a place for them');
     } finally {
-      provider.kill();
+      provider.stop();
     }
   });
 });

@@ -1,6 +1,6 @@
 //! `conclave doctor` against real causes of failure: each is found by its name, with the next step, and by nothing else.
 
-use std::{net::TcpListener, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Fault, FaultKind, Options, Scope, Tier};
 use conclave_scripted_provider::ScriptedProvider;
@@ -95,11 +95,8 @@ fn doctor(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvi
         .anthropic(provider)
 }
 
-/// A port at which nobody listens.
-fn closed() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", listener.local_addr().unwrap())
-}
+/// An address at which nobody listens, and which no other test can be given.
+const CLOSED: &str = "http://127.0.0.1:9";
 
 /// A directory with the programs of these names from `PATH`, and nothing else.
 fn bin(programs: &[&str]) -> tempfile::TempDir {
@@ -474,7 +471,7 @@ async fn providers_without_a_key_with_a_wrong_one_and_out_of_reach() {
         "correct the key",
     );
 
-    let report = Findings::of(local().env("OPENAI_API_KEY", "x").env("OPENAI_BASE_URL", closed())).await;
+    let report = Findings::of(local().env("OPENAI_API_KEY", "x").env("OPENAI_BASE_URL", CLOSED)).await;
     report.only_failure("provider openai", "cannot be reached", "may connect there");
     let report = Findings::of(
         local()
@@ -568,7 +565,7 @@ async fn rules_of_ones_own_with_faults() {
 async fn proxies_and_certificates() {
     let (provider, repository) = (provider().await, Repository::clean());
     let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
-    let proxied = local().env("HTTPS_PROXY", closed()).env("NO_PROXY", "127.0.0.1");
+    let proxied = local().env("HTTPS_PROXY", CLOSED).env("NO_PROXY", "127.0.0.1");
     let report = Findings::of(proxied).await;
     report.only_failure("proxy", "takes no connection", "correct HTTPS_PROXY");
     // What no client can use would be gone past: everything refuses it.
@@ -689,9 +686,9 @@ async fn workers_that_are_down_refuse_or_lack_their_tables() {
         "refused the token",
         "set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS",
     );
-    let report = Findings::of(with_config(&closed(), "x")).await;
+    let report = Findings::of(with_config(CLOSED, "x")).await;
     report.only_failure("reviewer-config", "cannot be reached", "scripts/deploy");
-    let report = Findings::of(with_tracker(&closed(), "x")).await;
+    let report = Findings::of(with_tracker(CLOSED, "x")).await;
     report.only_failure("review-tracker", "cannot be reached", "scripts/deploy");
     let report = Findings::of(local().env("CONCLAVE_TRACKER_URL", &tracker)).await;
     report.only_failure("review-tracker", "CONCLAVE_TRACKER_TOKEN is not", "INGEST_TOKENS");

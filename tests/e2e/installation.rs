@@ -22,8 +22,9 @@ on_both_runtimes! {
 
 /// Longer than anything here takes.
 const LIMIT: Duration = Duration::from_mins(4);
-/// The bar of a flipped switch.
-const BAR: Duration = Duration::from_secs(5);
+/// Three times the bar of a flipped switch, which `resilience` holds: that takes three to four seconds on a machine that does nothing
+/// else, and here the operator's commands are in it, and other tests go on beside it.
+const MOVED: Duration = Duration::from_secs(15);
 
 /// What the organization configures, other than the defaults.
 const MODEL: &str = "claude-sonnet-4-6";
@@ -299,7 +300,11 @@ async fn a_switch_moves_the_running_review(scene: &mut Scene) {
         .run_while(|_| async { took = moved.await })
         .await
         .expect_code(0);
-    assert!(took <= BAR.mul_f64(crowd()), "moved after {took:?}\n{}", outcome.stderr);
+    assert!(
+        took <= MOVED.mul_f64(crowd()),
+        "moved after {took:?}\n{}",
+        outcome.stderr
+    );
     assert!(
         anthropic.requests().iter().all(|request| request.model == MODEL),
         "the configuration is used"

@@ -7,14 +7,14 @@
 //
 // PROGRAMS names another directory with the four programs, such as target/release.
 
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
+import { launch } from './browser.mjs';
 import { commentPage, notePage, threadPage } from './note-page.mjs';
+import { serve as start } from './serve.mjs';
 import { terminalPage } from './terminal-page.mjs';
 
 const run = promisify(execFile);
@@ -25,18 +25,14 @@ const COLUMNS = 110;
 const BRANCH = 'feature/order-export';
 
 const state = mkdtempSync(join(tmpdir(), 'conclave-pictures-'));
-const children = [];
+const stops = [];
 const socket = `conclave-pictures-${process.pid}`;
 
 /** Starts a server, and gives the first line that it says. */
 async function serve(program, arguments_) {
-  const child = spawn(join(programs, program), arguments_, { stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  return new Promise((first, failed) => {
-    createInterface({ input: child.stdout }).once('line', first);
-    child.once('error', failed);
-    child.once('exit', (code) => failed(new Error(`${program} ended with ${code}`)));
-  });
+  const { line, stop } = await start(join(programs, program), arguments_);
+  stops.push(stop);
+  return line;
 }
 
 /** The screen of a terminal once a command has ended in it. */
@@ -124,10 +120,7 @@ async function main() {
   if (process.env.NOTES) writeFileSync(process.env.NOTES, notes.map(({ body }) => body).join('\n\n=====\n\n'));
 
   const pull = await onGitHub(shop, environment);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || process.env.CONCLAVE_TEST_CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  const browser = await launch();
   await picture(browser, 'review.png', terminalPage(shortened(local), COLUMNS), 'pre', 1200);
   await picture(browser, 'gitlab-note.png', notePage(summary.body, 'light'), 'body', 920);
   await picture(browser, 'gitlab-thread.png', threadPage(threads, 'light'), 'body', 920);
@@ -139,7 +132,7 @@ async function main() {
 try {
   await main();
 } finally {
-  for (const child of children) child.kill();
+  for (const stop of stops) stop();
   await run('tmux', ['-L', socket, 'kill-server']).catch(() => {});
   rmSync(state, { recursive: true, force: true });
 }

@@ -5,18 +5,23 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { event, finding, send } from '../support/events.mjs';
 import { root } from '../support/workerd.mjs';
 
 const PATIENCE_MS = 90_000;
-const GONE_MS = 5000;
+const GONE_MS = 30_000;
+
+// What a failed test leaves behind would keep this file from its end.
+const children = [];
+after(() => children.forEach((child) => child.kill()));
 
 function run(...words) {
   const child = spawn(process.execPath, [join(root, 'tests/support/workers-server.mjs'), ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  children.push(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const read = async () => JSON.parse((await lines.next()).value);
   const ask = (line) => {

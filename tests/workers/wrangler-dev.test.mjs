@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { root } from '../support/workerd.mjs';
 
 const READY_MS = 120_000;
+const ANSWER_MS = 30_000;
 
 const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js');
 const persist = mkdtempSync(join(tmpdir(), 'conclave-wrangler-'));
@@ -42,7 +43,7 @@ test('a provider is switched off with one command', { timeout: READY_MS * 2 }, a
     assert.ok(address, `it does not say where it listens:\n${output}`);
     const response = await fetch(`${address}/v1/config?project=a%2Fb`, {
       headers: { authorization: 'Bearer t' },
-      signal: AbortSignal.timeout(5000),
+      signal: AbortSignal.timeout(ANSWER_MS),
     });
     assert.equal(response.status, 200);
     return (await response.json()).config.providers;

@@ -5,22 +5,24 @@ use std::time::Duration;
 use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{FallbackReason, GatewayConfig, GatewayEvent, Wire};
 use conclave_resilience::breaker::Circuit;
-use conclave_scripted_provider::{Fault, FaultKind};
+use conclave_scripted_provider::Fault;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use crate::{
     client::{Outcome, RUN_KEY, body, call, read},
-    rig::{LONG, OPUS_NEW, OPUS_OLD, Rig, model, rig_with, session, until},
+    rig::{LONG, OPUS_NEW, OPUS_OLD, Rig, SLOW, model, pass, rig_with, session, until},
 };
 
 const NEW: &str = "claude-opus-4-7";
 const OLD: &str = "claude-opus-4-6";
 
-/// Time for which a circuit is open here: long enough to see it open, short enough to see it close.
-const OPEN: Duration = Duration::from_millis(300);
+/// Time for which a circuit is open here.
+const OPEN: Duration = Duration::from_mins(2);
+/// The same where it goes by for real: long enough to see it open, short enough to see it close.
+const OPEN_FOR_REAL: Duration = Duration::from_millis(300);
 
-fn short(config: &mut GatewayConfig) {
+fn returning(config: &mut GatewayConfig) {
     config.limits.breaker.open = OPEN;
     config.limits.keep_fallback = Duration::ZERO;
 }
@@ -60,11 +62,6 @@ impl Rig {
             self.circuit(name).last() == Some(&Circuit::Open)
         })
         .await;
-    }
-
-    /// Lets the open time pass, by the only clock that a real provider leaves us.
-    async fn open_time(&self) {
-        tokio::time::sleep(OPEN + Duration::from_millis(20)).await;
     }
 }
 
@@ -138,22 +135,20 @@ async fn answers_that_break_off_after_their_first_words_count_too() {
 
 #[tokio::test]
 async fn one_probe_finds_out_for_all_while_the_others_go_to_the_fallback_model() {
-    let rig = rig_with(short).await;
+    let rig = rig_with(returning).await;
     rig.provider.inject(Fault::status(529).model(NEW));
     rig.panel(7, &[OPUS_NEW, OPUS_OLD]).await;
     let before = rig.count(NEW);
     rig.provider.heal();
-    // The probe is answered slowly, so that everybody comes while it is under way.
-    rig.provider.inject(
-        Fault::new(FaultKind::Slow {
-            first_byte: Duration::from_millis(500),
-            tokens_per_second: 0.0,
-        })
-        .model(NEW)
-        .times(1),
-    );
-    rig.open_time().await;
-    let outcomes = rig.panel(12, &[OPUS_NEW, OPUS_OLD]).await;
+    // The probe is answered when all others have come.
+    rig.provider.inject(Fault::slow(SLOW, 0.0).model(NEW).times(1));
+    pass(OPEN).await;
+    let elsewhere = rig.count(OLD) + 11;
+    let answering = async {
+        until("the others' calls", || rig.count(OLD) == elsewhere).await;
+        pass(SLOW).await;
+    };
+    let (outcomes, ()) = tokio::join!(rig.panel(12, &[OPUS_NEW, OPUS_OLD]), answering);
     assert!(outcomes.iter().all(Outcome::is_whole));
     assert_eq!(rig.count(NEW), before + 1, "exactly one probe");
     assert_eq!(
@@ -167,11 +162,11 @@ async fn one_probe_finds_out_for_all_while_the_others_go_to_the_fallback_model()
 
 #[tokio::test]
 async fn a_probe_that_fails_is_not_repeated_and_opens_it_again() {
-    let rig = rig_with(short).await;
+    let rig = rig_with(returning).await;
     rig.provider.inject(Fault::status(529).model(NEW));
     rig.panel(7, &[OPUS_NEW, OPUS_OLD]).await;
     let before = rig.count(NEW);
-    rig.open_time().await;
+    pass(OPEN).await;
     let outcomes = rig.panel(12, &[OPUS_NEW, OPUS_OLD]).await;
     assert!(outcomes.iter().all(Outcome::is_whole));
     assert_eq!(rig.count(NEW), before + 1, "exactly one probe, and no repetition of it");
@@ -180,12 +175,12 @@ async fn a_probe_that_fails_is_not_repeated_and_opens_it_again() {
 
 #[tokio::test]
 async fn a_probe_whose_caller_goes_away_leaves_its_place_to_the_next() {
-    let rig = rig_with(short).await;
+    let rig = rig_with(returning).await;
     rig.provider.inject(Fault::status(529).model(NEW));
     rig.panel(7, &[OPUS_NEW, OPUS_OLD]).await;
     rig.provider.heal();
     rig.provider.inject(Fault::hang().model(NEW).times(1));
-    rig.open_time().await;
+    pass(OPEN).await;
     let before = rig.count(NEW);
     rig.gateway.assign(&session("ses_lost"), "security", &[model(OPUS_NEW)]);
     let lost = call(
@@ -211,7 +206,11 @@ async fn a_probe_whose_caller_goes_away_leaves_its_place_to_the_next() {
 
 #[tokio::test]
 async fn with_nobody_else_to_ask_a_call_waits_for_the_probe_and_is_alive_meanwhile() {
-    let rig = rig_with(short).await;
+    let rig = rig_with(|config| {
+        returning(config);
+        config.limits.breaker.open = OPEN_FOR_REAL;
+    })
+    .await;
     // As many as it takes to open the circuit while all seven are under way; then the provider is well again.
     rig.provider.inject(Fault::status(529).model(NEW).times(7));
     let asking = rig.panel(7, &[OPUS_NEW]);
@@ -236,21 +235,21 @@ async fn with_nobody_else_to_ask_a_call_waits_for_the_probe_and_is_alive_meanwhi
         .filter(|circuit| **circuit == Circuit::Open)
         .count();
     assert!(!waits.is_empty() && waits.len() <= opened, "{waits:?} of {opened}");
-    assert!(waits.iter().all(|wait| *wait <= OPEN), "{waits:?}");
+    assert!(waits.iter().all(|wait| *wait <= OPEN_FOR_REAL), "{waits:?}");
 }
 
 #[tokio::test]
 async fn waiting_ends_with_the_time_for_a_call() {
     let rig = rig_with(|config| {
-        config.limits.hold = Duration::from_millis(200);
+        config.limits.hold = OPEN / 2;
         config.limits.breaker.failures = 1;
     })
     .await;
     rig.provider.inject(Fault::status(529));
     let models = [model(OPUS_NEW)];
     rig.gateway.assign(&session("ses_a"), "security", &models);
-    // Open for two minutes, and there are two hundred milliseconds: no use in waiting at all.
-    let outcome = rig.ask(OPUS_NEW, "x").await;
+    // Open for two minutes, and there is one: no use in waiting at all.
+    let outcome = timeout(LONG, rig.ask(OPUS_NEW, "x")).await.expect("at once");
     assert_eq!(outcome.message(), "conclave: no healthy model");
     assert_eq!(rig.count(NEW), 1);
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Outcome,
-    rig::{FORMATS, LONG, Rig, model, rig_with, session, wire_of},
+    rig::{FORMATS, LONG, Rig, SLOW, model, pass, rig_with, session, wire_of},
 };
 use conclave_gateway::Wire;
 
@@ -92,8 +92,14 @@ async fn of_seven_reviewers_six_find_the_prefix_in_the_cache() {
 async fn sent_all_at_once_they_would_not() {
     for name in FORMATS {
         let rig = rig_with(|config| config.limits.hold_back = Duration::ZERO).await;
-        rig.provider.inject(Fault::slow(Duration::from_millis(300), 0.0));
-        let rate = seven(&rig, name).await.prompt_cache_rate().unwrap();
+        // All have asked when the first is answered.
+        rig.provider.inject(Fault::slow(SLOW, 0.0));
+        let answering = async {
+            assert!(rig.provider.wait_for_requests(ROLES.len(), LONG).await);
+            pass(SLOW).await;
+        };
+        let (used, ()) = tokio::join!(seven(&rig, name), answering);
+        let rate = used.prompt_cache_rate().unwrap();
         assert!(rate < 0.5, "{name}: {rate}");
     }
 }

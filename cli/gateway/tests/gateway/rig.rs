@@ -24,6 +24,8 @@ pub(crate) const TEXT: &str = "The first sentence of a longer answer. The second
 
 /// Longer than anything may take; a test that waits so long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
+/// Time that a slow answer takes: less than any limit.
+pub(crate) const SLOW: Duration = Duration::from_secs(10);
 
 pub(crate) struct Rig {
     pub(crate) provider: ScriptedProvider,
@@ -143,6 +145,13 @@ impl Rig {
             .map(|request| request.model)
             .collect()
     }
+}
+
+/// Lets so much time go by at once, for gateway and provider alike. However busy the machine is, nothing else of a test takes so long.
+pub(crate) async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
 }
 
 /// Waits for something that happens on its own.

@@ -13,16 +13,32 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    client::{RUN_KEY, body, call},
+    client::{Outcome, RUN_KEY, body, call},
     raw::{Raw, WHOLE, streaming},
-    rig::{LONG, OPUS_NEW, config, model, rig, rig_with, session, until},
+    rig::{LONG, OPUS_NEW, Rig, config, model, pass, rig, rig_with, session, until},
 };
+
+/// Asks, and lets so much time go by each time that the provider has been asked, in all as often as this.
+async fn ask_while_it_passes(rig: &Rig, time: Duration, rounds: usize) -> Outcome {
+    let asked = rig.provider.requests().len();
+    let text = asked.to_string();
+    let passing = async {
+        for number in 1..=rounds {
+            assert!(rig.provider.wait_for_requests(asked + number, LONG).await);
+            pass(time).await;
+        }
+    };
+    tokio::join!(rig.ask(OPUS_NEW, &text), passing).0
+}
 
 #[tokio::test]
 async fn a_provider_that_never_answers_times_out() {
-    let rig = rig_with(|config| config.limits.first_byte = Duration::from_millis(60)).await;
+    let rig = rig_with(|config| config.limits.first_byte = LONG).await;
     rig.provider.inject(Fault::hang().times(1));
-    assert!(rig.ask(OPUS_NEW, "x").await.is_whole(), "the second attempt");
+    assert!(
+        ask_while_it_passes(&rig, LONG, 1).await.is_whole(),
+        "the second attempt"
+    );
     let timed_out = |event: &GatewayEvent| {
         matches!(
             event,
@@ -35,7 +51,8 @@ async fn a_provider_that_never_answers_times_out() {
     assert_eq!(rig.gateway.events().iter().filter(|event| timed_out(event)).count(), 1);
 
     rig.provider.inject(Fault::hang());
-    assert_eq!(rig.ask(OPUS_NEW, "y").await.message(), "conclave: no healthy model");
+    let outcome = ask_while_it_passes(&rig, LONG, 4).await;
+    assert_eq!(outcome.message(), "conclave: no healthy model");
     assert_eq!(rig.provider.requests().len(), 2 + 4, "each model twice");
 }
 
@@ -63,9 +80,11 @@ async fn limits_that_are_longer_than_the_defaults_hold() {
 
 #[tokio::test]
 async fn all_attempts_together_have_a_limit() {
-    let rig = rig_with(|config| config.limits.hold = Duration::from_millis(150)).await;
+    // Shorter than that of an attempt.
+    let hold = LONG / 2;
+    let rig = rig_with(|config| config.limits.hold = hold).await;
     rig.provider.inject(Fault::hang());
-    let outcome = timeout(LONG / 2, rig.ask(OPUS_NEW, "x")).await.expect("a limit");
+    let outcome = ask_while_it_passes(&rig, hold, 1).await;
     assert_eq!(outcome.message(), "conclave: no healthy model");
     assert_eq!(rig.provider.requests().len(), 1);
 }

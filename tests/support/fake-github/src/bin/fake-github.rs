@@ -82,13 +82,15 @@ async fn main() -> std::io::Result<()> {
             "author": github.classic_token(author),
         },
     });
+    // Whoever has read the line may send a signal at once.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut output = std::io::stdout();
     writeln!(output, "{facts}")?;
     output.flush()?;
-    let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _ = terminate.recv() => {}
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = interrupt.recv() => {}
     }
     // Dropping the server removes its repositories; the control API holds the other handle on it.
     github.shut_down();
