@@ -32,4 +32,4 @@ pub use method::allow;
 pub use page::{page, same_origin, see_other};
 pub use reply::{Outcome, Refusal, detail, finish, harden, json, problem, refusal};
 pub use session::Sessions;
-pub use texts::{FAILED, not_found, unauthorized};
+pub use texts::{BAD_REQUEST, FAILED, NOT_CONFIGURED, NOT_FOUND, OTHER_PROJECT, ProblemKind, not_found, unauthorized};
