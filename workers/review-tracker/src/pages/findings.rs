@@ -97,16 +97,14 @@ fn lead(page: &FindingsPage, fates: [u64; 3], outcomes: [u64; 3]) -> Html {
 /// The reasons of removed findings, the most frequent first: those that code refutes, and the others by the judge's word for them.
 fn why_removed<'a>(rows: impl Iterator<Item = &'a Count>) -> String {
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-    for Count {
-        b: word, c: code, n, ..
-    } in rows
-    {
-        let reason = match code.as_str() {
+    for row in rows {
+        let (word, refutation) = (&row.b, row.c.as_str());
+        let reason = match refutation {
             "" | "none" if word.is_empty() => "without a reason".to_owned(),
             "" | "none" => format::words(word).to_lowercase(),
             _ => "refuted by code".to_owned(),
         };
-        *reasons.entry(reason).or_default() += n;
+        *reasons.entry(reason).or_default() += row.n;
     }
     let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, n)| Reverse(*n));
