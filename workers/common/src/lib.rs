@@ -30,6 +30,6 @@ pub use frame::Frame;
 pub use login::{Login, LoginWords};
 pub use method::allow;
 pub use page::{page, same_origin, see_other};
-pub use reply::{Outcome, Refusal, detail, finish, harden, json, problem, refusal};
+pub use reply::{Outcome, Refusal, detail, finish, harden, health, json, nothing_here, problem, refusal};
 pub use session::Sessions;
 pub use texts::{BAD_REQUEST, FAILED, NOT_CONFIGURED, NOT_FOUND, OTHER_PROJECT, ProblemKind, not_found, unauthorized};
