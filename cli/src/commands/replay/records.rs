@@ -218,7 +218,7 @@ fn last_seen(directory: &Utf8Path) -> HashMap<String, String> {
     }
 }
 
-/// What a part of a session's message says that it does.
+/// Describes the activity that a part of a session's message shows.
 fn describe(part: &Value) -> Option<String> {
     match (part["type"].as_str()?, part["tool"].as_str()) {
         ("text", _) => Some("writing".to_owned()),
