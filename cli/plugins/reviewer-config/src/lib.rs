@@ -133,7 +133,7 @@ pub async fn effective(source: ConfigSource) -> Result<Answered, Unanswered> {
             config,
             refused: fetcher.refused().to_vec(),
         }),
-        Ok(None) => Err(FetchError::status(304).into()),
+        Ok(None) => Err(FetchError::Status(304, None).into()),
         Err(error) => Err(error.into()),
     }
 }
@@ -251,7 +251,7 @@ impl ReviewerConfigPlugin {
         for refused in fetcher.refused() {
             tracing::warn!("the configuration service {refused}; the other credential was let in");
         }
-        answer.ok_or_else(|| FetchError::status(304))
+        answer.ok_or_else(|| FetchError::Status(304, None))
     }
 }
 
