@@ -2,10 +2,9 @@
 
 use conclave_shared::problem::{CONTENT_TYPE, Problem};
 use serde::Serialize;
-use serde_json::json as object;
-use worker::{Request, Response, ResponseBuilder, Result, RouteContext, console_error};
+use worker::{Response, ResponseBuilder, Result, console_error};
 
-use crate::{allow, texts};
+use crate::texts;
 
 /// Why a handler stops early.
 #[derive(Debug)]
@@ -71,18 +70,6 @@ pub fn finish(outcome: Outcome<Response>) -> Result<Response> {
             problem(&texts::internal())
         }
     }
-}
-
-/// Answers that the Worker runs.
-pub fn health(request: &Request) -> Result<Response> {
-    let allowed = allow(request, &["GET", "HEAD"]);
-    finish(allowed.and_then(|()| Ok(json(200, &object!({ "status": "ok" }))?)))
-}
-
-/// Answers at a path where nothing is.
-#[expect(clippy::needless_pass_by_value, reason = "the router hands requests over by value")]
-pub fn nothing_here(request: Request, _: RouteContext<()>) -> Result<Response> {
-    problem(&texts::not_found(&request.path()))
 }
 
 /// Sets what every answer of a Worker carries.
