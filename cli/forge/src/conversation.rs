@@ -5,7 +5,7 @@ use std::ops::Deref;
 use conclave_engine::publish::Conversation;
 use conclave_resilience::{classify::ProviderFault, retry::RetryPolicy};
 
-use crate::{ApiError, Change, ForgeApi};
+use crate::{ApiError, ForgeApi};
 
 /// The conversation as it was last read.
 #[derive(Debug, Clone)]
@@ -21,21 +21,16 @@ impl<'a> LiveConversation<'a> {
     /// Reads all of it.
     pub(crate) async fn read(api: &'a dyn ForgeApi, bot: u64) -> Result<Self, ApiError> {
         let (threads, last_page) = api.threads(bot, 1).await?;
-        Ok(Self {
-            api,
-            bot,
-            conversation: Conversation { threads },
-            last_page,
-        })
+        Ok(Self::read_before(api, bot, Conversation { threads }, last_page))
     }
 
-    /// The conversation as it was when the merge request was read.
-    pub(crate) fn of(change: &Change, api: &'a dyn ForgeApi) -> Self {
+    /// A conversation that was read before, up to this page.
+    pub(crate) fn read_before(api: &'a dyn ForgeApi, bot: u64, conversation: Conversation, last_page: u64) -> Self {
         Self {
             api,
-            bot: change.bot.account,
-            conversation: change.conversation.clone(),
-            last_page: change.last_page,
+            bot,
+            conversation,
+            last_page,
         }
     }
 
