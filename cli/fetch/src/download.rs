@@ -1,5 +1,6 @@
 //! One question to a server, within limits.
 
+use chrono::{DateTime, Utc};
 use conclave_certificates::{ExtraCertificates, innermost};
 use futures_util::StreamExt;
 use reqwest::{
@@ -18,33 +19,23 @@ use crate::{
 /// Maximum number of redirects.
 const MAX_REDIRECTS: usize = 3;
 
-pub(crate) enum Answer {
-    /// The copy is still what the server has.
-    Unchanged,
-    /// A new text, and what the server wants to hear the next time.
-    Text {
-        text: String,
-        tag: Option<String>,
-        modified: Option<String>,
-    },
-}
-
-impl Answer {
-    pub(crate) fn checked(self, check: impl Fn(&str) -> Result<(), String>) -> Result<Self, FetchError> {
-        if let Self::Text { text, .. } = &self {
-            check(text).map_err(FetchError::Refused)?;
-        }
-        Ok(self)
-    }
-}
-
-/// Asks the server for the text, or whether the copy is still the same.
-pub(crate) async fn get(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
-    let answer = tokio::time::timeout(settings.total, ask(settings, url, copy)).await;
+/// Asks the server for the text, or whether the copy is still the same: then there is no new one.
+pub(crate) async fn get(
+    settings: &FetchSettings,
+    url: &TextUrl,
+    copy: Option<&Copy>,
+    now: DateTime<Utc>,
+) -> Result<Option<Copy>, FetchError> {
+    let answer = tokio::time::timeout(settings.total, ask(settings, url, copy, now)).await;
     answer.unwrap_or(Err(FetchError::Late(settings.total)))
 }
 
-async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
+async fn ask(
+    settings: &FetchSettings,
+    url: &TextUrl,
+    copy: Option<&Copy>,
+    asked: DateTime<Utc>,
+) -> Result<Option<Copy>, FetchError> {
     let mut request = client(settings, url.url())?.get(url.url().clone());
     if let Some(copy) = copy {
         for (name, value) in [(IF_NONE_MATCH, &copy.tag), (IF_MODIFIED_SINCE, &copy.modified)] {
@@ -55,7 +46,7 @@ async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Re
     }
     let response = request.send().await.map_err(unreachable)?;
     match response.status() {
-        StatusCode::NOT_MODIFIED => Ok(Answer::Unchanged),
+        StatusCode::NOT_MODIFIED => Ok(None),
         StatusCode::OK => {
             let header = |name: HeaderName| {
                 let value = response.headers().get(name)?.to_str().ok()?;
@@ -63,7 +54,12 @@ async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Re
             };
             let (tag, modified) = (header(ETAG), header(LAST_MODIFIED));
             let text = String::from_utf8(body(response, settings.max_bytes).await?).map_err(|_| FetchError::NotText)?;
-            Ok(Answer::Text { text, tag, modified })
+            Ok(Some(Copy {
+                asked,
+                tag,
+                modified,
+                text,
+            }))
         }
         // The client itself stops at what is not http at all.
         status if status.is_redirection() => {

@@ -17,10 +17,7 @@ use camino::Utf8PathBuf;
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 
-use self::{
-    cache::{Cache, Copy},
-    download::Answer,
-};
+use self::cache::{Cache, Copy};
 
 /// Maximum time for a server, the whole text included.
 pub const TOTAL: Duration = Duration::from_secs(5);
@@ -130,26 +127,18 @@ impl Fetcher {
             Some(copy) if copy.is_fresh(now, self.settings.fresh) => return Ok(current(copy.text)),
             copy => copy,
         };
-        let answer = download::get(&self.settings, url, copy.as_ref()).await;
-        match (answer.and_then(|answer| answer.checked(&check)), copy) {
-            (Ok(Answer::Unchanged), Some(mut copy)) => {
-                copy.asked = now;
+        let answer = download::get(&self.settings, url, copy.as_ref(), now).await;
+        let answer = answer.and_then(|new| match new {
+            Some(new) => check(&new.text).map_err(FetchError::Refused).map(|()| Some(new)),
+            None => Ok(copy.clone().map(|copy| Copy { asked: now, ..copy })),
+        });
+        match (answer, copy) {
+            (Ok(Some(copy)), _) => {
                 self.keep(url, &copy);
                 Ok(current(copy.text))
             }
             // "Unchanged" to a question without a condition is an answer to nothing.
-            (Ok(Answer::Unchanged), None) => Err(FetchError::Status(304)),
-            (Ok(Answer::Text { text, tag, modified }), _) => {
-                let asked = now;
-                let copy = Copy {
-                    asked,
-                    tag,
-                    modified,
-                    text,
-                };
-                self.keep(url, &copy);
-                Ok(current(copy.text))
-            }
+            (Ok(None), _) => Err(FetchError::Status(304)),
             (Err(error), Some(copy)) if !copy.may_stand_in(now) => Err(FetchError::TooOld(Box::new(error))),
             (Err(error), Some(copy)) => Ok(Fetched {
                 warning: Some(format!(

@@ -9,7 +9,6 @@ use conclave_engine::{
 
 use crate::{
     ApiError, Change, Publisher,
-    conversation::LiveConversation,
     review_state::{Asked, approve},
     roles::Roles,
     summary,
@@ -67,8 +66,7 @@ impl Publisher {
     ) -> Result<PublishOutcome, ApiError> {
         let (api, change) = (self.api.as_ref(), self.load().await?);
         let (bot, traits) = (&change.bot, api.traits());
-        let mut conversation =
-            LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
+        let mut conversation = change.live(api);
         let known = bot.last_state(&conversation);
         let state = known.clone().unwrap_or_default();
         let requested = state.requested_changes;

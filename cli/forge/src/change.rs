@@ -102,6 +102,11 @@ impl Change {
         })
     }
 
+    /// The conversation as it was when the merge request was read.
+    pub(crate) fn live<'a>(&self, api: &'a dyn ForgeApi) -> LiveConversation<'a> {
+        LiveConversation::read_before(api, self.bot.account, self.conversation.clone(), self.last_page)
+    }
+
     /// The state that our note remembered.
     pub(crate) fn state(&self) -> Option<SummaryState> {
         self.bot.last_state(&self.conversation)

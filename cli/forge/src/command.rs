@@ -9,12 +9,7 @@ use conclave_engine::{
     untrusted::{OwnWords, code_span},
 };
 
-use crate::{
-    ApiError, Lifted, Publisher,
-    conversation::{Attempts, LiveConversation},
-    roles::Roles,
-    summary,
-};
+use crate::{ApiError, Lifted, Publisher, conversation::Attempts, roles::Roles, summary};
 
 /// The word that begins a command.
 const PREFIX: &str = "/conclave";
@@ -150,8 +145,7 @@ impl Publisher {
         let (api, change) = (self.api.as_ref(), self.load_early().await?);
         let bot = &change.bot;
         let body = format!("{text}\n\n{}", bot.signer.sign(&Answered { note }));
-        let mut conversation =
-            LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
+        let mut conversation = change.live(api);
         let mut attempts = Attempts::new(api.http().retry());
         loop {
             if bot.answers(&conversation).iter().any(|(comment, ..)| *comment == note) {
@@ -172,8 +166,7 @@ impl Publisher {
         let (api, change) = (self.api.as_ref(), self.load_early().await?);
         let bot = &change.bot;
         let now = api.state().await?;
-        let mut conversation =
-            LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
+        let mut conversation = change.live(api);
         let requested = now.shows_request || change.is_requested(&now, &conversation);
         let approval = api.approval(bot.account).await?;
         if !requested && !approval.stands {

@@ -3,7 +3,7 @@
 use conclave_engine::publish::{BotIdentity, Summary, SummaryStep};
 
 use crate::{
-    ApiError, ApiErrorKind, ForgeApi,
+    ApiError, ForgeApi,
     conversation::{Attempts, LiveConversation},
 };
 
@@ -79,9 +79,6 @@ async fn edit(
         SummaryStep::Keep(note) => return Ok(Some(note)),
         SummaryStep::Edit(note) => note,
     };
-    match api.edit_summary(note, &summary.body(bot)).await {
-        Ok(()) => Ok(Some(note)),
-        Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let edited = ApiError::found(api.edit_summary(note, &summary.body(bot)).await)?;
+    Ok(edited.map(|()| note))
 }

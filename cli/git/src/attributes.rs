@@ -96,7 +96,6 @@ impl Repository {
             .iter()
             .map(|directory| format!("{commit}:{directory}.gitattributes"))
             .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut macros = Vec::new();
         let mut marked: Vec<(String, Vec<u8>)> = Vec::new();
         let mut take = |directory: &str, content: &[u8]| {
@@ -120,7 +119,7 @@ impl Repository {
                 take(plain[at], &blob.content);
             }
         };
-        self.blobs().read_each(&names, MAX_RULES, found).await?;
+        self.read_blobs(&names, MAX_RULES, found).await?;
         for directory in odd {
             if let Some(content) = self.file(commit, &format!("{directory}.gitattributes")).await? {
                 take(directory, &content);

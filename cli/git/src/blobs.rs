@@ -1,5 +1,7 @@
 //! Reading many objects with one git process: `git cat-file --batch`.
 
+use std::borrow::Borrow;
+
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStdout},
@@ -29,39 +31,24 @@ impl Blob {
     }
 }
 
-/// Reads objects by their names.
-#[derive(Debug)]
-pub struct BlobReader {
-    repository: Repository,
-}
-
 impl Repository {
-    /// A reader of this repository's objects.
-    pub fn blobs(&self) -> BlobReader {
-        BlobReader {
-            repository: self.clone(),
-        }
-    }
-}
-
-impl BlobReader {
-    /// The first `limit` bytes of an object; `None` if there is no such file content.
-    pub async fn read(&mut self, name: &str, limit: usize) -> Result<Option<Blob>, GitError> {
+    /// The first `limit` bytes of an object, by its name; `None` if there is no such file content.
+    pub async fn read_blob(&self, name: &str, limit: usize) -> Result<Option<Blob>, GitError> {
         let mut found = None;
-        self.read_each(&[name], limit, |_, blob| found = blob).await?;
+        self.read_blobs(&[name], limit, |_, blob| found = blob).await?;
         Ok(found)
     }
 
     /// The first `limit` bytes of each of these objects, in order.
-    pub async fn read_each(
-        &mut self,
-        names: &[&str],
+    pub async fn read_blobs<Name: Borrow<str>>(
+        &self,
+        names: &[Name],
         limit: usize,
         mut take: impl FnMut(usize, Option<Blob>),
     ) -> Result<(), GitError> {
         let mut answered = 0;
         while answered < names.len() {
-            let mut answers = self.ask(&names[answered..])?;
+            let mut answers = self.ask_blobs(&names[answered..])?;
             let mut ready = true;
             while ready && answered < names.len() {
                 let (blob, is_ready) = answers.next(limit).await?;
@@ -74,9 +61,9 @@ impl BlobReader {
     }
 
     /// Asks for all of them at once: git answers as fast as it is read, without a turn for each object.
-    fn ask(&self, names: &[&str]) -> Result<Answers, GitError> {
+    fn ask_blobs<Name: Borrow<str>>(&self, names: &[Name]) -> Result<Answers, GitError> {
         let arguments = ["cat-file", "--batch", "--buffer"];
-        let mut command = command::git(self.repository.root(), &self.repository.stores, &arguments);
+        let mut command = command::git(self.root(), &self.stores, &arguments);
         command
             .stdin(std::process::Stdio::piped())
             .stderr(std::process::Stdio::null());

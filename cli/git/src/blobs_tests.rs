@@ -22,12 +22,10 @@ async fn objects_are_read_in_order_and_large_ones_only_at_their_beginning() {
     names.push("f".repeat(40));
     names.push(git(root, &["rev-parse", "HEAD^{tree}"]));
     names.push(name("f7"));
-    let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
     let repository = Repository::open(root).await.expect("a repository");
     let mut blobs = Vec::new();
-    let mut reader = repository.blobs();
-    reader
-        .read_each(&wanted, 1000, |index, blob| {
+    repository
+        .read_blobs(&names, 1000, |index, blob| {
             assert_eq!(index, blobs.len());
             blobs.push(blob);
         })
@@ -54,7 +52,7 @@ async fn objects_are_read_in_order_and_large_ones_only_at_their_beginning() {
         "neither a missing object nor a directory"
     );
     assert_eq!(blobs.last(), Some(&Some(of("f7"))));
-    let again = reader.read(&name("f1"), 5).await.expect("readable");
+    let again = repository.read_blob(&name("f1"), 5).await.expect("readable");
     assert_eq!(again.map(|blob| blob.content), Some(b"conte".to_vec()));
 }
 
@@ -69,8 +67,7 @@ async fn a_name_that_looks_like_an_answer_is_missing_all_the_same() {
     let repository = Repository::open(root).await.expect("a repository");
     let mut blobs = Vec::new();
     repository
-        .blobs()
-        .read_each(&["HEAD:x blob 12 y/z", "HEAD:a"], 100, |_, blob| {
+        .read_blobs(&["HEAD:x blob 12 y/z", "HEAD:a"], 100, |_, blob| {
             blobs.push(blob.map(|blob| blob.content));
         })
         .await

@@ -22,7 +22,7 @@ mod test_support;
 mod workspace;
 
 pub use attributes::{CheckoutAttributes, TreeFile};
-pub use blobs::{Blob, BlobReader};
+pub use blobs::Blob;
 pub use command::{GitError, OLDEST_GIT, version};
 pub use diff::DiffStream;
 pub use fetch::{FetchSettings, Remote, with_commits};

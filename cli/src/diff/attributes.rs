@@ -106,14 +106,13 @@ async fn changing(
         }
     }
     let names: Vec<&str> = asked.iter().map(|(.., object)| *object).collect();
-    let mut blobs = repository.blobs();
     let take = |at: usize, blob: Option<Blob>| {
         let (path, attributes, _) = asked[at];
         if blob.is_some_and(|blob| is_changed_by(path, attributes, &blob)) {
             found.push(path.to_owned());
         }
     };
-    blobs.read_each(&names, MAX_SEARCHED, take).await?;
+    repository.read_blobs(&names, MAX_SEARCHED, take).await?;
     Ok(found)
 }
 

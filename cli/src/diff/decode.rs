@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use conclave_engine::diff::{ChangeKind, Content, Diff, Encoding, FileDiff, decoded_patch, may_be_encoded, text_of};
-use conclave_git::{Blob, BlobReader, Repository};
+use conclave_git::{Blob, Repository};
 
 use crate::{diff::Spool, exit::Failure};
 
@@ -16,29 +16,27 @@ const MARK: usize = 4;
 pub(crate) async fn decode(repository: &Repository, diff: &mut Diff, spool: &Spool) -> Result<(), Failure> {
     let is_candidate =
         |file: &FileDiff| file.content == Content::Binary && file.unread.is_none() && may_be_encoded(file);
-    let mut blobs = repository.blobs();
     let candidates = diff.files.iter().filter(|file| is_candidate(file));
     let objects: Vec<String> = candidates
         .flat_map(|file| [file.head_object(), file.base_object()])
         .flatten()
         .map(str::to_owned)
         .collect();
-    let names: Vec<&str> = objects.iter().map(String::as_str).collect();
     let mut encodings = HashMap::new();
     let take = |at: usize, blob: Option<Blob>| {
         if let Some(encoding) = blob.and_then(|blob| Encoding::of(&blob.content)) {
-            encodings.insert(names[at], encoding);
+            encodings.insert(objects[at].as_str(), encoding);
         }
     };
-    blobs.read_each(&names, MARK, take).await?;
+    repository.read_blobs(&objects, MARK, take).await?;
     for file in diff.files.iter_mut().filter(|file| is_candidate(file)) {
         let of = |object: Option<&str>| object.and_then(|object| encodings.get(object).copied());
         let found = (of(file.base_object()), of(file.head_object()));
         if found == (None, None) {
             continue;
         }
-        let base = side(&mut blobs, file.base_object(), file.kind == ChangeKind::Added).await?;
-        let head = side(&mut blobs, file.head_object(), file.kind == ChangeKind::Deleted).await?;
+        let base = side(repository, file.base_object(), file.kind == ChangeKind::Added).await?;
+        let head = side(repository, file.head_object(), file.kind == ChangeKind::Deleted).await?;
         if let (Some(base), Some(head)) = (base, head) {
             replace(file, found, (&base, &head), spool)?;
         }
@@ -64,11 +62,11 @@ fn replace(
 }
 
 /// The text of one side, which is empty where there is no file; `None` if it is no text.
-async fn side(blobs: &mut BlobReader, object: Option<&str>, is_absent: bool) -> Result<Option<String>, Failure> {
+async fn side(repository: &Repository, object: Option<&str>, is_absent: bool) -> Result<Option<String>, Failure> {
     let Some(object) = object.filter(|_| !is_absent) else {
         return Ok(is_absent.then(String::new));
     };
-    let blob = blobs.read(object, MAX_DECODED).await?;
+    let blob = repository.read_blob(object, MAX_DECODED).await?;
     Ok(blob
         .filter(|blob| !blob.is_cut())
         .and_then(|blob| text_of(&blob.content)))

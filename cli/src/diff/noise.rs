@@ -37,11 +37,10 @@ async fn beginnings(
         .map(|file| (file, ByName::of(file, rules)))
         .filter(|(file, by_name)| by_name.depends_on_content(file, rules))
         .collect();
-    let mut blobs = repository.blobs();
     let mut peeks = HashMap::new();
     let base: Vec<&str> = asked.iter().filter_map(|(file, _)| file.base_object()).collect();
-    blobs
-        .read_each(&base, Peek::BYTES, |at, blob| note(&mut peeks, base[at], blob))
+    repository
+        .read_blobs(&base, Peek::BYTES, |at, blob| note(&mut peeks, base[at], blob))
         .await?;
     // Of a text, hardly anything depends on the head unless the base is marked.
     let head: Vec<&str> = asked
@@ -53,8 +52,8 @@ async fn beginnings(
         })
         .filter_map(|(file, _)| file.head_object())
         .collect();
-    blobs
-        .read_each(&head, Peek::BYTES, |at, blob| note(&mut peeks, head[at], blob))
+    repository
+        .read_blobs(&head, Peek::BYTES, |at, blob| note(&mut peeks, head[at], blob))
         .await?;
     // What is called a source map is one only if the whole of it is.
     let maps = asked.iter().filter(|(file, _)| is_map(file));
@@ -67,7 +66,7 @@ async fn beginnings(
             peeks.insert(maps[at].to_owned(), Peek::of_map(&blob.content));
         }
     };
-    blobs.read_each(&maps, MAX_MAP, whole).await?;
+    repository.read_blobs(&maps, MAX_MAP, whole).await?;
     Ok(peeks)
 }
 

@@ -1,7 +1,8 @@
 //! Both Workers: do they answer, take their tokens, and have what they need?
 
 use conclave_plugin_reviewer_config::effective;
-use conclave_plugin_telemetry::{Probed, probe};
+use conclave_plugin_telemetry::probe;
+use conclave_shared::telemetry::BatchAnswer;
 use uuid::Uuid;
 
 use super::{Check, Found, Request, network::unreachable_step};
@@ -54,7 +55,7 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
     };
     let host = settings.url.host_str().unwrap_or_default();
     Found::one(match probe(&settings, request.limit).await {
-        Ok(Probed {
+        Ok(BatchAnswer {
             database: Some(size), ..
         }) if size.is_nearly_full() => {
             let full = format!(
@@ -72,14 +73,14 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
                 "lower RETENTION_DAYS of the Worker, or move to a plan with more and set DATABASE_MAX_MB; see `docs/operating.md`",
             )
         }
-        Ok(Probed {
+        Ok(BatchAnswer {
             job_refused: Some(why), ..
         }) => Check::warning(
             NAME,
             format!("{host} takes events, and refused the job's token beside the stored one: {why}"),
         )
         .next("correct the audience of the job's token or the Worker's OIDC_* variables, or leave that credential out"),
-        Ok(Probed {
+        Ok(BatchAnswer {
             token_refused: Some(why),
             ..
         }) => Check::warning(

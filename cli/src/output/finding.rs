@@ -9,18 +9,20 @@ use textwrap::core::display_width;
 use crate::output::{
     excerpts::{self, Excerpts},
     layout::{Page, clean, clip, prose, wrap},
-    paint::{Paint, Style},
+    paint::Paint,
 };
 
 /// The indentation of what stands below a finding's head.
 const INDENT: &str = "  ";
 
-pub(crate) fn severity_style(severity: Severity) -> Style {
-    match severity {
-        Severity::Critical => Style::new().red().bold(),
-        Severity::Warning => Style::new().yellow().bold(),
-        Severity::Suggestion => Style::new().blue().bold(),
-    }
+/// A text in the color of a severity.
+fn in_color(severity: Severity, text: &str) -> String {
+    let text = match severity {
+        Severity::Critical => text.red(),
+        Severity::Warning => text.yellow(),
+        Severity::Suggestion => text.blue(),
+    };
+    text.bold()
 }
 
 /// The whole finding.
@@ -79,7 +81,7 @@ fn head(entry: &JudgedFinding, page: &Page) -> String {
     let place = format!("{}:{}", clean(&shown_name(&finding.file)), finding.line);
     let together = display_width(&severity) + 1 + display_width(&place) <= page.width;
     let link = |row: &str| page.links.place(row, &finding.file, finding.line).bold();
-    let styled = severity.style(severity_style(finding.severity));
+    let styled = in_color(finding.severity, &severity);
     if together {
         return format!("{styled} {}", link(&place));
     }
@@ -119,7 +121,7 @@ fn excerpt(excerpts: &Excerpts, entry: &JudgedFinding, width: usize) -> Option<S
             let code = clip(&code, width.saturating_sub(9));
             let shown = format!("{number:>6}");
             Some(if (first..=last).contains(&number) {
-                format!("{} {} {code}", shown.bold(), "▌".style(severity_style(severity)))
+                format!("{} {} {code}", shown.bold(), in_color(severity, "▌"))
             } else {
                 format!("{} {} {}", shown.dimmed(), "│".dimmed(), code.dimmed())
             })

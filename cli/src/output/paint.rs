@@ -73,49 +73,6 @@ pub(crate) fn link(text: &str, address: &str) -> String {
     format!("{}{text}{}", open.text(), close.text())
 }
 
-/// How a text looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Style {
-    color: Option<u8>,
-    bold: bool,
-}
-
-impl Style {
-    pub(crate) const fn new() -> Self {
-        Self {
-            color: None,
-            bold: false,
-        }
-    }
-
-    pub(crate) const fn red(self) -> Self {
-        self.color(31)
-    }
-
-    pub(crate) const fn green(self) -> Self {
-        self.color(32)
-    }
-
-    pub(crate) const fn yellow(self) -> Self {
-        self.color(33)
-    }
-
-    pub(crate) const fn blue(self) -> Self {
-        self.color(34)
-    }
-
-    pub(crate) const fn bold(self) -> Self {
-        Self { bold: true, ..self }
-    }
-
-    const fn color(self, color: u8) -> Self {
-        Self {
-            color: Some(color),
-            ..self
-        }
-    }
-}
-
 /// Text with a style.
 pub(crate) trait Paint: Display {
     /// The text, red.
@@ -133,6 +90,11 @@ pub(crate) trait Paint: Display {
         painted(self, "33", "39")
     }
 
+    /// The text, blue.
+    fn blue(&self) -> String {
+        painted(self, "34", "39")
+    }
+
     /// The text, cyan.
     fn cyan(&self) -> String {
         painted(self, "36", "39")
@@ -146,15 +108,6 @@ pub(crate) trait Paint: Display {
     /// The text, paler than others.
     fn dimmed(&self) -> String {
         painted(self, "2", "22")
-    }
-
-    /// The text in a style.
-    fn style(&self, style: Style) -> String {
-        let mut text = self.to_string();
-        if let Some(color) = style.color {
-            text = painted(&text, &color.to_string(), "39");
-        }
-        if style.bold { text.bold() } else { text }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::output::{
     layout::{Page, clean, clip, prose, unbroken, wrap},
     live::fitting,
     numbers::{grouped, plural},
-    paint::{Paint, Style},
+    paint::Paint,
 };
 
 /// From this width on a session's account stands in one line.
@@ -32,7 +32,7 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
     let rule = "─".repeat(width);
     let _ = writeln!(text, "{}", rule.dimmed());
     let headline = wrap(&headline(review), width, "");
-    let _ = writeln!(text, "{}", headline.style(verdict_style(review.verdict).bold()));
+    let _ = writeln!(text, "{}", in_color(review.verdict, &headline).bold());
     if !review.summary.trim().is_empty() {
         let _ = writeln!(text, "\n{}", wrap(&prose(&review.summary), width, "  "));
     }
@@ -125,11 +125,12 @@ fn refuted_by_code(entry: &JudgedFinding, page: &Page) -> Option<String> {
     ))
 }
 
-fn verdict_style(verdict: Verdict) -> Style {
+/// A text in the color of a verdict.
+fn in_color(verdict: Verdict, text: &str) -> String {
     match verdict {
-        Verdict::Approved | Verdict::ApprovedWithComments => Style::new().green(),
-        Verdict::MinorIssues | Verdict::Inconclusive => Style::new().yellow(),
-        Verdict::SignificantConcerns => Style::new().red(),
+        Verdict::Approved | Verdict::ApprovedWithComments => text.green(),
+        Verdict::MinorIssues | Verdict::Inconclusive => text.yellow(),
+        Verdict::SignificantConcerns => text.red(),
     }
 }
 

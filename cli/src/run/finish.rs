@@ -24,7 +24,7 @@ use super::{
     prepare::settings_files::SettingsInUse,
     reports,
     start::runtime::Runtime,
-    telemetry::{self, Figures, record_stance},
+    telemetry::{self, record_stance},
 };
 use crate::{
     args::Gate,
@@ -49,7 +49,7 @@ impl Ending<'_> {
         let Run { context, report, .. } = self.run;
         let signals = &context.signals;
         report.enter(RunStage::Publish);
-        let figures = Figures::of(&runtime.gateway.events());
+        let of_gateway = runtime.gateway.events();
         let early = signals.exit();
         if let Some(cause) = signals.stop().cause() {
             // A result that was there just before the stop is no reason to approve after it.
@@ -71,7 +71,7 @@ impl Ending<'_> {
             .map(|failure| self.why_unpublished(failure, early));
         telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()), unpublished);
         report.ended(unpublished);
-        telemetry::record_figures(sink.as_ref(), &review, figures, &self.run.stopwatch.laps());
+        telemetry::record_figures(sink.as_ref(), &review, &of_gateway, &self.run.stopwatch.laps());
         match early {
             None => posted.map(|_| {
                 let strict = self.run.arguments.strict;

@@ -5,7 +5,7 @@ pub(crate) mod tokenizer;
 
 use conclave_engine::{
     diff::FilteredFile,
-    panel::{Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate},
+    panel::{EstimateInput, PatchTokens, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
     repo_config::RuntimeChoice,
     review::{ApprovalHold, Presence, ReviewMode, RuntimeName},
@@ -265,11 +265,7 @@ async fn runtime(
     prepared: &mut Prepared,
     context: &Context,
 ) -> PlannedRuntime {
-    let (choice, chosen_by) = match (job, repo) {
-        (Some(choice), _) => (choice, ChosenBy::Job),
-        (None, Some(choice)) => (choice, ChosenBy::Repo),
-        (None, None) => (RuntimeChoice::Auto, ChosenBy::Default),
-    };
+    let (choice, chosen_by) = ChosenBy::choose(job, repo, RuntimeChoice::Auto);
     let is_asked_for = choice == RuntimeChoice::OpenCode || context.env.get(names::OPENCODE).is_some();
     // A program that has to be asked for its version runs in what is required of a review, or not at all.
     let of_repository = prepared.repo.in_force.config.review.require_sandbox;
@@ -342,15 +338,20 @@ async fn document(
     warnings.extend(plan.gaps.iter().map(partly));
     warnings.extend(no_reviewer(plan));
     let approval_holds = prepared.approval_holds.clone();
-    let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
-        effort: effort_of(name, &prepared),
-        models: choice_of(name, &prepared, &prices, &capabilities),
-        estimate: session_of(name, &estimate),
-        name: name.clone(),
-        presence,
-        required,
-        own: name.is_own(),
-        reason,
+    let planned = |name: &ReviewerName, presence, required, reason| {
+        let mut models = prepared.models.iter();
+        let explained = models.find(|(known, _)| known == name).map(|(_, explained)| explained);
+        let mut sessions = estimate.sessions.iter();
+        PlannedReviewer {
+            effort: explained.map(|explained| explained.effort),
+            models: explained.map(|explained| choice(explained, &prepared, &prices, &capabilities)),
+            estimate: sessions.find(|session| session.name == *name).cloned(),
+            name: name.clone(),
+            presence,
+            required,
+            own: name.is_own(),
+            reason,
+        }
     };
     let judge = if plan.is_trivial() {
         "judges, with a standard model on the trivial tier"
@@ -415,29 +416,13 @@ fn planned_rule(rule: &RuleInForce) -> PlannedRule {
     }
 }
 
-fn session_of(name: &ReviewerName, estimate: &Estimate) -> Option<SessionEstimate> {
-    estimate.sessions.iter().find(|session| session.name == *name).cloned()
-}
-
-fn effort_of(name: &ReviewerName, prepared: &Prepared) -> Option<Effort> {
-    let (_, explained) = prepared.models.iter().find(|(known, _)| known == name)?;
-    Some(explained.effort)
-}
-
-fn choice_of(
-    name: &ReviewerName,
+fn choice(
+    explained: &RouteExplanation,
     prepared: &Prepared,
     prices: &PriceList,
     capabilities: &CapabilityList,
-) -> Option<ModelChoice> {
-    let (_, explained) = prepared.models.iter().find(|(known, _)| known == name)?;
-    let RouteExplanation {
-        source,
-        tier,
-        effort,
-        considered,
-    } = explained;
-    let source = match (source, prepared.preset.1) {
+) -> ModelChoice {
+    let source = match (explained.source, prepared.preset.1) {
         _ if prepared.models_of_job => "job",
         (ModelSource::Remote, _) => "remote",
         (ModelSource::Class, _) => "configured",
@@ -445,29 +430,25 @@ fn choice_of(
         (ModelSource::Preset, ChosenBy::Repo) => "repo",
         (ModelSource::Preset, ChosenBy::Job) => "job",
     };
-    Some(ModelChoice {
+    let effort = explained.effort;
+    let considered = explained.considered.iter().map(|considered| {
+        let takes = prepared.in_format(&considered.model, capabilities.of(&considered.model));
+        PlannedModel {
+            known: prices.facts(&considered.model).is_some(),
+            effort: takes.request(effort).describe(effort),
+            context: takes.context,
+            max_output: takes.max_output,
+            model: considered.model.clone(),
+            stands_in_for: match &considered.reason {
+                ModelReason::Preferred => None,
+                ModelReason::StandsInFor(model) => Some(model.clone()),
+            },
+            skipped: considered.skipped.as_ref().map(|skip| skip.reason.clone()),
+        }
+    });
+    ModelChoice {
         source,
-        class: (source != "remote" && !prepared.models_of_job).then_some(tier.as_str()),
-        considered: considered
-            .iter()
-            .map(|considered| {
-                (
-                    considered,
-                    prepared.in_format(&considered.model, capabilities.of(&considered.model)),
-                )
-            })
-            .map(|(considered, takes)| PlannedModel {
-                known: prices.facts(&considered.model).is_some(),
-                effort: takes.request(*effort).describe(*effort),
-                context: takes.context,
-                max_output: takes.max_output,
-                model: considered.model.clone(),
-                stands_in_for: match &considered.reason {
-                    ModelReason::Preferred => None,
-                    ModelReason::StandsInFor(model) => Some(model.clone()),
-                },
-                skipped: considered.skipped.as_ref().map(|skip| skip.reason.clone()),
-            })
-            .collect(),
-    })
+        class: (source != "remote" && !prepared.models_of_job).then_some(explained.tier.as_str()),
+        considered: considered.collect(),
+    }
 }

@@ -107,6 +107,17 @@ pub(crate) enum ChosenBy {
     Job,
 }
 
+impl ChosenBy {
+    /// The setting in force, and who chose it.
+    pub(crate) fn choose<T>(job: Option<T>, repo: Option<T>, default: T) -> (T, Self) {
+        match (job, repo) {
+            (Some(chosen), _) => (chosen, Self::Job),
+            (None, Some(chosen)) => (chosen, Self::Repo),
+            (None, None) => (default, Self::Default),
+        }
+    }
+}
+
 /// Runs the phases. Nothing listens and no child runs before, during or after it: a plan can be shown without.
 ///
 /// The order: all plugins start at once, and the diff is read as soon as the change is loaded. Then
@@ -167,7 +178,7 @@ pub(crate) async fn prepare(
     report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
     check_models(&arguments.models, &config, &assembled.providers())?;
     let settings = &repo.in_force.config;
-    let preset = chosen_preset(arguments, settings.review.preset);
+    let preset = ChosenBy::choose(arguments.preset, settings.review.preset, Preset::default());
     let overrides = Overrides::new(base, preset.0, arguments, agents, settings);
     efforts::check_names(&overrides.effort_of_job, settings)?;
     overrides.apply(&mut config);
@@ -347,15 +358,6 @@ async fn diff_and_settings(
         Ok(repo)
     };
     tokio::try_join!(diff, repo)
-}
-
-/// The preset, and who chose it.
-fn chosen_preset(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
-    match (arguments.preset, repo) {
-        (Some(preset), _) => (preset, ChosenBy::Job),
-        (None, Some(preset)) => (preset, ChosenBy::Repo),
-        (None, None) => (Preset::default(), ChosenBy::Default),
-    }
 }
 
 /// Returns whether anybody's models come from the preset.

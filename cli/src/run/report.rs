@@ -72,17 +72,14 @@ impl RunReport {
     /// run says what is wrong with them when it reads its settings. A run that fails for a file of certificates is reported with
     /// those that can be used.
     pub(crate) fn begin(environment: &Environment, subject: &RunSubject) -> Self {
-        let id = Uuid::now_v7();
-        let settings = tracker(environment, id, &subject.project);
-        let telemetry = settings.clone().map(|settings| Arc::new(Telemetry::start(settings)));
+        let silent = Self::silent();
+        let settings = tracker(environment, silent.id, &subject.project);
         let report = Self {
-            id,
             merge_request: subject.merge_request,
+            telemetry: settings.clone().map(|settings| Arc::new(Telemetry::start(settings))),
             settings,
-            telemetry,
-            started: Instant::now(),
-            stage: Mutex::new(RunStage::Arguments),
             has_ended: AtomicBool::new(false),
+            ..silent
         };
         report.record(EventBody::RunStarted(RunStarted {
             tier: None,
@@ -161,10 +158,7 @@ impl RunReport {
     }
 
     fn fail(&self, stage: RunStage, kind: FailureKind) {
-        if self.has_ended.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.record(EventBody::RunFailed(RunFailed {
+        self.end(EventBody::RunFailed(RunFailed {
             stage,
             kind,
             merge_request: self.merge_request,
@@ -173,13 +167,17 @@ impl RunReport {
     }
 
     fn skip(&self, reason: SkipReason) {
-        if self.has_ended.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.record(EventBody::RunSkipped(RunSkipped {
+        self.end(EventBody::RunSkipped(RunSkipped {
             reason,
             merge_request: self.merge_request,
         }));
+    }
+
+    /// Reports an end, unless one was reported.
+    fn end(&self, event: EventBody) {
+        if !self.has_ended.swap(true, Ordering::Relaxed) {
+            self.record(event);
+        }
     }
 
     /// Sends what has not been sent yet, for at most the two seconds that the last events of every run have. After the first

@@ -151,28 +151,13 @@ fn inconclusive_cause(review: &Review) -> Option<InconclusiveCause> {
     Some(cause.unwrap_or(InconclusiveCause::Other))
 }
 
-/// What the gateway did on its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
-    retries: usize,
-    cut_streams: usize,
-    rejected_calls: usize,
-}
-
-impl Figures {
-    /// Counts the gateway's events.
-    pub(crate) fn of(events: &[GatewayEvent]) -> Self {
-        let count = |is: fn(&GatewayEvent) -> bool| events.iter().filter(|event| is(event)).count();
-        Self {
-            retries: count(|event| matches!(event, GatewayEvent::Retried { .. })),
-            cut_streams: count(|event| matches!(event, GatewayEvent::StreamCut { .. })),
-            rejected_calls: count(|event| matches!(event, GatewayEvent::Rejected { .. })),
-        }
-    }
-}
-
 /// Reports figures of the run that have no event of their own: where the time went, and what the gateway had to do.
-pub(crate) fn record_figures(sink: &dyn TelemetrySink, review: &Review, gateway: Figures, stages: &[StageTime]) {
+pub(crate) fn record_figures(
+    sink: &dyn TelemetrySink,
+    review: &Review,
+    of_gateway: &[GatewayEvent],
+    stages: &[StageTime],
+) {
     let mut samples: Vec<MetricSample> = Vec::new();
     let mut add = |name: String, value: f64| match samples.iter_mut().find(|sample| sample.name == name) {
         // A stage that ran twice.
@@ -186,12 +171,16 @@ pub(crate) fn record_figures(sink: &dyn TelemetrySink, review: &Review, gateway:
         .findings
         .iter()
         .filter(|entry| entry.reason_code.as_deref() == Some(SUPPRESSED));
+    let events = |is: fn(&GatewayEvent) -> bool| size(of_gateway.iter().filter(|event| is(event)).count());
+    let retries = events(|event| matches!(event, GatewayEvent::Retried { .. }));
+    let cut_streams = events(|event| matches!(event, GatewayEvent::StreamCut { .. }));
+    let rejected_calls = events(|event| matches!(event, GatewayEvent::Rejected { .. }));
     let calls: u64 = review.usage().iter().map(|usage| usage.calls).sum();
     for (name, count) in [
         ("model_calls_count", calls),
-        ("gateway_retries_count", size(gateway.retries)),
-        ("gateway_cut_streams_count", size(gateway.cut_streams)),
-        ("gateway_rejected_calls_count", size(gateway.rejected_calls)),
+        ("gateway_retries_count", retries),
+        ("gateway_cut_streams_count", cut_streams),
+        ("gateway_rejected_calls_count", rejected_calls),
         ("findings_without_evidence_count", size(review.coverage.hallucinated)),
         ("findings_suppressed_count", size(suppressed.count())),
         ("files_of_earlier_reviews_count", earlier_files(review)),

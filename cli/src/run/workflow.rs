@@ -258,12 +258,6 @@ impl WorkflowReport {
     }
 
     fn check_end(&self, noted: &Noted, result: &Result<Exit, Failure>, context: &Context) -> CheckEnd {
-        let short = |conclusion, title: &str| CheckEnd {
-            conclusion,
-            title: title.to_owned(),
-            summary: title.to_owned(),
-            annotations: Vec::new(),
-        };
         let early = match stopped_by(result) {
             Some(StopCause::OutOfTime) => Some((Conclusion::TimedOut, "Out of time: the review is not complete")),
             Some(StopCause::Asked) => Some((Conclusion::Cancelled, "The review was stopped before its end")),
@@ -382,10 +376,8 @@ pub(crate) async fn pass_queue(
 ) -> Result<(), Failure> {
     let title = "Reviewed in the pull request";
     let end = CheckEnd {
-        conclusion: Conclusion::Success,
-        title: title.to_owned(),
         summary: format!("{title}: a merge queue reviews nothing again."),
-        annotations: Vec::new(),
+        ..short(Conclusion::Success, title)
     };
     set_check(github, (name, head), &end, context).await
 }
@@ -397,10 +389,8 @@ pub(crate) async fn fail_check(pipeline: &CiEnvironment, name: &str, context: &C
         return Ok(());
     };
     let end = CheckEnd {
-        conclusion: Conclusion::Failure,
-        title: FAILED.to_owned(),
         summary: "The run could not begin: its arguments are wrong. The job's log says which.".to_owned(),
-        annotations: Vec::new(),
+        ..short(Conclusion::Failure, FAILED)
     };
     set_check(github, (name, head), &end, context).await
 }
@@ -429,6 +419,16 @@ async fn set_check(
     };
     check.end(reviewed, end).await?;
     Ok(())
+}
+
+/// An end that its title says all of.
+fn short(conclusion: Conclusion, title: &str) -> CheckEnd {
+    CheckEnd {
+        conclusion,
+        title: title.to_owned(),
+        summary: title.to_owned(),
+        annotations: Vec::new(),
+    }
 }
 
 /// The cause that ended a run early, if something did.

@@ -2,20 +2,44 @@
 
 use conclave_shared::{oidc::OidcError, problem::Problem};
 
+/// A kind of problem: its status, its name, and its title, the same for every occurrence.
+#[derive(Debug, Clone, Copy)]
+pub struct ProblemKind(pub u16, pub &'static str, pub &'static str);
+
+impl ProblemKind {
+    /// A problem of this kind; `detail` says what happened, and what to do about it.
+    pub fn with(self, detail: impl Into<String>) -> Problem {
+        let Self(status, name, title) = self;
+        Problem::new(status, name, title, detail)
+    }
+}
+
+/// A request that cannot be read.
+pub const BAD_REQUEST: ProblemKind = ProblemKind(400, "bad-request", "Bad request");
+const UNAUTHORIZED: ProblemKind = ProblemKind(401, "unauthorized", "Unauthorized");
+const FORBIDDEN: ProblemKind = ProblemKind(403, "forbidden", "Not allowed");
+const OTHER_ORIGIN: ProblemKind = ProblemKind(403, "other-origin", "Sent from elsewhere");
+/// A request about a project that its sender may not speak for.
+pub const OTHER_PROJECT: ProblemKind = ProblemKind(403, "other-project", "Another project");
+/// Something that does not exist.
+pub const NOT_FOUND: ProblemKind = ProblemKind(404, "not-found", "Not found");
+const METHOD_NOT_ALLOWED: ProblemKind = ProblemKind(405, "method-not-allowed", "Method not allowed");
+const TOO_LARGE: ProblemKind = ProblemKind(413, "too-large", "Body too large");
+const TOO_MANY_REQUESTS: ProblemKind = ProblemKind(429, "too-many-requests", "Too many requests");
+const INTERNAL: ProblemKind = ProblemKind(500, "internal", "Internal error");
+/// A setting of the Worker that is missing.
+pub const NOT_CONFIGURED: ProblemKind = ProblemKind(503, "not-configured", "Not configured");
+const NO_KEYS: ProblemKind = ProblemKind(503, "no-keys", "No keys");
+
 /// There is nothing at this path.
 pub fn not_found(path: &str) -> Problem {
     let shown: String = path.chars().take(200).collect();
-    Problem::new(404, "not-found", "Not found", format!("There is nothing at `{shown}`."))
+    NOT_FOUND.with(format!("There is nothing at `{shown}`."))
 }
 
 /// The path exists, the method does not.
 pub(crate) fn method_not_allowed(method: &str, allowed: &str) -> Problem {
-    Problem::new(
-        405,
-        "method-not-allowed",
-        "Method not allowed",
-        format!("`{method}` is not possible here; use {allowed}."),
-    )
+    METHOD_NOT_ALLOWED.with(format!("`{method}` is not possible here; use {allowed}."))
 }
 
 /// No token, or a wrong one.
@@ -25,64 +49,38 @@ pub fn unauthorized(presented: bool) -> Problem {
     } else {
         "Send a token as `Authorization: Bearer TOKEN`."
     };
-    Problem::new(401, "unauthorized", "Unauthorized", detail)
+    UNAUTHORIZED.with(detail)
 }
 
 pub(crate) fn unconfigured(name: &str) -> Problem {
-    Problem::new(
-        503,
-        "not-configured",
-        "Not configured",
-        format!(
-            "No token is configured, so every request is refused. Set the secret `{name}` to one or more tokens \
-             separated by commas: `wrangler secret put {name} -e WORKER`, or a line in `.dev.vars` for local use."
-        ),
-    )
+    NOT_CONFIGURED.with(format!(
+        "No token is configured, so every request is refused. Set the secret `{name}` to one or more tokens \
+         separated by commas: `wrangler secret put {name} -e WORKER`, or a line in `.dev.vars` for local use."
+    ))
 }
 
 pub(crate) fn other_origin() -> Problem {
-    Problem::new(
-        403,
-        "other-origin",
-        "Sent from elsewhere",
-        "This form has to be sent from a page of this Worker. Open the page again and repeat it there.",
-    )
+    OTHER_ORIGIN.with("This form has to be sent from a page of this Worker. Open the page again and repeat it there.")
 }
 
 pub(crate) fn too_large(limit: usize) -> Problem {
-    Problem::new(
-        413,
-        "too-large",
-        "Body too large",
-        format!("The body may have at most {limit} bytes; send it in parts."),
-    )
+    TOO_LARGE.with(format!("The body may have at most {limit} bytes; send it in parts."))
 }
 
 pub(crate) fn too_many_requests() -> Problem {
-    Problem::new(
-        429,
-        "too-many-requests",
-        "Too many requests",
-        "Wait a minute before the next request.",
-    )
+    TOO_MANY_REQUESTS.with("Wait a minute before the next request.")
 }
 
 /// An address was refused too often; `cause` is why it was refused now.
 pub(crate) fn too_many_refusals(cause: &str) -> Problem {
-    Problem::new(
-        429,
-        "too-many-requests",
-        "Too many requests",
-        format!("Too many requests from this address were refused. Wait a minute, and correct the cause: {cause}"),
-    )
+    TOO_MANY_REQUESTS.with(format!(
+        "Too many requests from this address were refused. Wait a minute, and correct the cause: {cause}"
+    ))
 }
 
 /// An issuer's keys cannot be had.
 pub(crate) fn no_keys() -> Problem {
-    Problem::new(
-        503,
-        "no-keys",
-        "No keys",
+    NO_KEYS.with(
         "The keys of the tokens' issuer cannot be read, so the token cannot be checked. The Worker's log has the reason.",
     )
 }
@@ -90,12 +88,9 @@ pub(crate) fn no_keys() -> Problem {
 /// A job's token is refused.
 pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
     if error.is_forbidden() {
-        return Problem::new(
-            403,
-            "forbidden",
-            "Not allowed",
-            format!("The job's token {error}. The variable `OIDC_PROJECTS` of the Worker has the list."),
-        );
+        return FORBIDDEN.with(format!(
+            "The job's token {error}. The variable `OIDC_PROJECTS` of the Worker has the list."
+        ));
     }
     let remedy = match error {
         OidcError::Audience(_) => {
@@ -103,31 +98,16 @@ pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
         }
         _ => "",
     };
-    Problem::new(
-        401,
-        "unauthorized",
-        "Unauthorized",
-        format!("The job's token {error}{remedy}."),
-    )
+    UNAUTHORIZED.with(format!("The job's token {error}{remedy}."))
 }
 
 /// The settings for jobs' tokens are incomplete or wrong.
 pub(crate) fn bad_oidc_settings(detail: &str) -> Problem {
-    Problem::new(
-        503,
-        "not-configured",
-        "Not configured",
-        format!("Jobs' tokens cannot be checked: {detail}."),
-    )
+    NOT_CONFIGURED.with(format!("Jobs' tokens cannot be checked: {detail}."))
 }
 
 pub(crate) fn internal() -> Problem {
-    Problem::new(
-        500,
-        "internal",
-        "Internal error",
-        "The request could not be answered. The reason is in the Worker's log.",
-    )
+    INTERNAL.with("The request could not be answered. The reason is in the Worker's log.")
 }
 
 /// The heading of a page that could not be made.

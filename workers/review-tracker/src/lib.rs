@@ -22,10 +22,9 @@ mod store;
 mod texts;
 
 use conclave_shared::routes;
-use conclave_worker_common::{Outcome, Refusal, allow, finish, harden, json, not_found, problem};
+use conclave_worker_common::{Refusal, finish, harden, health, nothing_here};
 use worker::{
-    Context, Env, Request, Response, Result, RouteContext, Router, ScheduleContext, ScheduledEvent, console_error,
-    console_log, event,
+    Context, Env, Request, Response, Result, Router, ScheduleContext, ScheduledEvent, console_error, console_log, event,
 };
 
 /// Answers a request. Never an `Err`: faults are logged and answered without a word about the inside.
@@ -62,7 +61,7 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
         .on_async(routes::METRICS, |request, context| async move {
             finish(metrics::handle(&request, &context.env).await)
         })
-        .on(routes::HEALTH, |request, _| finish(health(&request)));
+        .on(routes::HEALTH, |request, _| health(&request));
     let response = pages::routes(router)
         .or_else_any_method("/*path", nothing_here)
         .run(request, env)
@@ -85,14 +84,4 @@ async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) 
     if let Err(error) = metrics::log(&env).await {
         console_error!("failed to log the metrics: {error:?}");
     }
-}
-
-fn health(request: &Request) -> Outcome<Response> {
-    allow(request, &["GET", "HEAD"])?;
-    Ok(json(200, &serde_json::json!({ "status": "ok" }))?)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the router hands requests over by value")]
-fn nothing_here(request: Request, _: RouteContext<()>) -> Result<Response> {
-    problem(&not_found(&request.path()))
 }

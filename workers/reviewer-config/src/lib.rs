@@ -18,8 +18,8 @@ mod store;
 mod texts;
 
 use conclave_shared::routes;
-use conclave_worker_common::{Outcome, Refusal, allow, finish, harden, json, not_found, problem};
-use worker::{Context, Env, Request, Response, ResponseBuilder, Result, RouteContext, Router, event};
+use conclave_worker_common::{Outcome, Refusal, allow, finish, harden, health, nothing_here};
+use worker::{Context, Env, Request, Response, ResponseBuilder, Result, Router, event};
 
 /// The description of the API, as it is served.
 const OPENAPI: &str = include_str!("../openapi.json");
@@ -70,7 +70,7 @@ fn routes() -> Router<'static, ()> {
         .on(routes::CONFIG_SCHEMA, |request, _| {
             finish(published(&request, "application/schema+json", SCHEMA))
         })
-        .on(routes::HEALTH, |request, _| finish(health(&request)))
+        .on(routes::HEALTH, |request, _| health(&request))
         .or_else_any_method("/*path", nothing_here)
 }
 
@@ -79,14 +79,4 @@ fn published(request: &Request, content_type: &str, text: &str) -> Outcome<Respo
     Ok(ResponseBuilder::new()
         .with_header("content-type", content_type)?
         .fixed(text.as_bytes().to_vec()))
-}
-
-fn health(request: &Request) -> Outcome<Response> {
-    allow(request, &["GET", "HEAD"])?;
-    Ok(json(200, &serde_json::json!({ "status": "ok" }))?)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the router hands requests over by value")]
-fn nothing_here(request: Request, _: RouteContext<()>) -> Result<Response> {
-    problem(&not_found(&request.path()))
 }

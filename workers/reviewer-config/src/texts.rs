@@ -5,8 +5,21 @@ use conclave_shared::{
     model::ModelId,
     problem::{Problem, READERS_TOKEN},
 };
+use conclave_worker_common::{BAD_REQUEST, OTHER_PROJECT, ProblemKind};
 
 use crate::keys::MAX_SWITCHES;
+
+const BAD_BODY: ProblemKind = ProblemKind(400, "bad-body", "Unreadable body");
+const BAD_REASON: ProblemKind = ProblemKind(400, "bad-reason", "Bad reason");
+const READERS: ProblemKind = ProblemKind(401, READERS_TOKEN, "Unauthorized");
+const NO_SUCH_REVISION: ProblemKind = ProblemKind(404, "no-such-revision", "No such revision");
+const UNUSABLE_DOCUMENT: ProblemKind = ProblemKind(409, "unusable-document", "Unusable document");
+const STALE: ProblemKind = ProblemKind(412, "stale", "Changed meanwhile");
+const NOT_JSON: ProblemKind = ProblemKind(415, "not-json", "Not JSON");
+const INVALID_DOCUMENT: ProblemKind = ProblemKind(422, "invalid-document", "Invalid document");
+const INVALID_PROVIDER: ProblemKind = ProblemKind(422, "invalid-provider", "Invalid provider");
+const TOO_MANY_SWITCHES: ProblemKind = ProblemKind(422, "too-many-switches", "Too many switches");
+const IF_MATCH_NEEDED: ProblemKind = ProblemKind(428, "if-match-needed", "If-Match needed");
 
 /// The stored document is left out.
 pub(crate) fn ignored_document(key: &str, reason: &str) -> String {
@@ -28,14 +41,9 @@ pub(crate) fn more_switches() -> String {
 
 /// There are as many switches as there may be.
 pub(crate) fn too_many_switches() -> Problem {
-    Problem::new(
-        422,
-        "too-many-switches",
-        "Too many switches",
-        format!(
-            "There are {MAX_SWITCHES} switches already, and no more can be written: go back to a revision with fewer."
-        ),
-    )
+    TOO_MANY_SWITCHES.with(format!(
+        "There are {MAX_SWITCHES} switches already, and no more can be written: go back to a revision with fewer."
+    ))
 }
 
 /// A stored value is not the JSON that is expected.
@@ -62,22 +70,16 @@ pub(crate) fn not_a_provider() -> String {
 
 /// The query's project cannot be one.
 pub(crate) fn bad_project(limit: usize) -> Problem {
-    Problem::new(
-        400,
-        "bad-request",
-        "Bad request",
-        format!("`project` is a path of at most {limit} bytes without control characters."),
-    )
+    BAD_REQUEST.with(format!(
+        "`project` is a path of at most {limit} bytes without control characters."
+    ))
 }
 
 /// A job asks for another project than its own.
 pub(crate) fn other_project(own: &str) -> Problem {
-    Problem::new(
-        403,
-        "other-project",
-        "Another project",
-        format!("The job's token is of the project {own}, which may read its own configuration only."),
-    )
+    OTHER_PROJECT.with(format!(
+        "The job's token is of the project {own}, which may read its own configuration only."
+    ))
 }
 
 /// KV cannot be read.
@@ -114,39 +116,23 @@ pub(crate) fn unknown_model(model: &ModelId) -> String {
 }
 
 pub(crate) fn invalid() -> Problem {
-    Problem::new(
-        422,
-        "invalid-document",
-        "Invalid document",
-        "Nothing was changed. `errors` lists every fault with its place.",
-    )
+    INVALID_DOCUMENT.with("Nothing was changed. `errors` lists every fault with its place.")
 }
 
 pub(crate) fn bad_provider() -> Problem {
-    Problem::new(
-        422,
-        "invalid-provider",
-        "Invalid provider",
-        "A provider's name has at most 64 letters, digits, `-`, `_` and `.`, as in `anthropic`.",
-    )
+    INVALID_PROVIDER.with("A provider's name has at most 64 letters, digits, `-`, `_` and `.`, as in `anthropic`.")
 }
 
 pub(crate) fn misspelled_provider(name: &str, near: &str) -> Problem {
-    Problem::new(
-        422,
-        "invalid-provider",
-        "Invalid provider",
-        format!("`{name}` is not a provider; did you mean `{near}`? Nothing was changed."),
-    )
+    INVALID_PROVIDER.with(format!(
+        "`{name}` is not a provider; did you mean `{near}`? Nothing was changed."
+    ))
 }
 
 pub(crate) fn no_such_revision(revision: u64) -> Problem {
-    Problem::new(
-        404,
-        "no-such-revision",
-        "No such revision",
-        format!("There is no revision {revision}; the history lists those that there are."),
-    )
+    NO_SUCH_REVISION.with(format!(
+        "There is no revision {revision}; the history lists those that there are."
+    ))
 }
 
 pub(crate) fn stale(current: u64) -> Problem {
@@ -154,90 +140,47 @@ pub(crate) fn stale(current: u64) -> Problem {
 }
 
 pub(crate) fn stale_tag(current: &str) -> Problem {
-    Problem::new(
-        412,
-        "stale",
-        "Changed meanwhile",
-        format!(
-            "It was changed after you read it; nothing was written. Read it again (it is {current} now) and repeat your change."
-        ),
-    )
+    STALE.with(format!(
+        "It was changed after you read it; nothing was written. Read it again (it is {current} now) and repeat your change."
+    ))
 }
 
 pub(crate) fn if_match_needed(current: &str) -> Problem {
-    Problem::new(
-        428,
-        "if-match-needed",
-        "If-Match needed",
-        format!(
-            "Send the `ETag` of the document that your change is based on as `If-Match`, so that no other change is lost. It is {current} now."
-        ),
-    )
+    IF_MATCH_NEEDED.with(format!(
+        "Send the `ETag` of the document that your change is based on as `If-Match`, so that no other change is lost. It is {current} now."
+    ))
 }
 
 pub(crate) fn not_json() -> Problem {
-    Problem::new(
-        415,
-        "not-json",
-        "Not JSON",
-        "Send the body with `Content-Type: application/json`.",
-    )
+    NOT_JSON.with("Send the body with `Content-Type: application/json`.")
 }
 
 pub(crate) fn bad_body(error: &serde_json::Error) -> Problem {
-    Problem::new(
-        400,
-        "bad-body",
-        "Unreadable body",
-        format!("The body cannot be read: {error}."),
-    )
+    BAD_BODY.with(format!("The body cannot be read: {error}."))
 }
 
 pub(crate) fn bad_reason(limit: usize) -> Problem {
-    Problem::new(
-        400,
-        "bad-reason",
-        "Bad reason",
-        format!("A reason is one line of at most {limit} bytes."),
-    )
+    BAD_REASON.with(format!("A reason is one line of at most {limit} bytes."))
 }
 
 /// A reason with a character that a reader does not see.
 pub(crate) fn hidden_in_reason(hidden: &str) -> Problem {
-    Problem::new(
-        400,
-        "bad-reason",
-        "Bad reason",
-        format!("The reason {hidden}. Nothing was changed."),
-    )
+    BAD_REASON.with(format!("The reason {hidden}. Nothing was changed."))
 }
 
 /// A token that only reads, where an administrator's is needed.
 pub(crate) fn readers_token() -> Problem {
-    Problem::new(
-        401,
-        READERS_TOKEN,
-        "Unauthorized",
-        "This is one of READER_TOKENS, which may only read what is in force. Send one of ADMIN_TOKENS.",
-    )
+    READERS.with("This is one of READER_TOKENS, which may only read what is in force. Send one of ADMIN_TOKENS.")
 }
 
 /// The stored document was written by hand and is not a JSON object, so nothing can be changed in it.
 pub(crate) fn unusable_document() -> Problem {
-    Problem::new(
-        409,
-        "unusable-document",
-        "Unusable document",
+    UNUSABLE_DOCUMENT.with(
         "The stored document was written by hand and is not a JSON object. Nothing was changed: write a whole document first \
          (`conclave config get`, `conclave config apply`).",
     )
 }
 
 pub(crate) fn bad_number(name: &str) -> Problem {
-    Problem::new(
-        400,
-        "bad-request",
-        "Bad request",
-        format!("`{name}` is a whole number."),
-    )
+    BAD_REQUEST.with(format!("`{name}` is a whole number."))
 }

@@ -113,7 +113,8 @@ pub(crate) fn has_extension(name: &str, extension: &str) -> bool {
         .is_some_and(|(_, found)| found.eq_ignore_ascii_case(extension))
 }
 
-fn one(pattern: &regex::Regex, line: &str) -> Option<String> {
+/// Finds the first group of a pattern.
+pub(crate) fn one(pattern: &regex::Regex, line: &str) -> Option<String> {
     Some(pattern.captures(line)?.get(1)?.as_str().to_owned())
 }
 

@@ -7,17 +7,16 @@ use crate::{ChangedFile, Hint, Kind, Materiality::High, patch::Lines, pattern::p
 /// A pipeline that is gone or has another name, and jobs and commands that are gone from one.
 pub(crate) fn pipeline(file: &ChangedFile, lines: &Lines) -> Vec<Hint> {
     let mut hints = Vec::new();
-    let mut add =
-        |materiality, kind, file: &str, line, text| hints.push(Hint::new(materiality, kind, file, line, text));
     let path = &file.path;
+    let mut add = |materiality, kind, line, text| hints.push(Hint::new(materiality, kind, path, line, text));
     match file.kind {
         ChangeKind::Deleted => {
-            add(High, Kind::CiWorkflow, path, None, "the pipeline is gone".to_owned());
+            add(High, Kind::CiWorkflow, None, "the pipeline is gone".to_owned());
             return hints;
         }
         ChangeKind::Renamed => {
             let text = format!("the pipeline {} has another name", file.old_path);
-            add(High, Kind::CiWorkflow, path, None, text);
+            add(High, Kind::CiWorkflow, None, text);
         }
         _ if file.is_new() => return hints,
         _ => {}
@@ -40,7 +39,6 @@ pub(crate) fn pipeline(file: &ChangedFile, lines: &Lines) -> Vec<Hint> {
                 add(
                     High,
                     Kind::CiWorkflow,
-                    path,
                     None,
                     format!("the {what} `{old}` is gone from the pipeline"),
                 );

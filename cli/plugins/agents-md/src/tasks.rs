@@ -4,7 +4,7 @@ use crate::{
     Hint, Kind,
     Materiality::{High, Low, Medium},
     families::{API_CLIENTS, STATE_LIBRARIES, TEST_RUNNERS},
-    manifest::{Dependencies, is_major, program, script, target},
+    manifest::{Dependencies, is_major, one, program, script, target},
     patch::Lines,
     pattern::pattern,
 };
@@ -12,8 +12,7 @@ use crate::{
 /// Tools and libraries that were replaced, and versions.
 pub(crate) fn dependencies(path: &str, dependencies: &Dependencies) -> Vec<Hint> {
     let mut hints = Vec::new();
-    let mut add =
-        |materiality, kind, file: &str, line, text| hints.push(Hint::new(materiality, kind, file, line, text));
+    let mut add = |materiality, kind, line, text| hints.push(Hint::new(materiality, kind, path, line, text));
     for (materiality, kind, family) in [
         (High, Kind::TestFramework, &TEST_RUNNERS),
         (Medium, Kind::ApiClient, &API_CLIENTS),
@@ -32,22 +31,16 @@ pub(crate) fn dependencies(path: &str, dependencies: &Dependencies) -> Vec<Hint>
             continue;
         };
         match new.first() {
-            Some((new, line)) => add(materiality, kind, path, *line, format!("{old} is replaced by {new}")),
-            None => add(
-                materiality,
-                kind,
-                path,
-                None,
-                format!("{old} is no longer a dependency"),
-            ),
+            Some((new, line)) => add(materiality, kind, *line, format!("{old} is replaced by {new}")),
+            None => add(materiality, kind, None, format!("{old} is no longer a dependency")),
         }
     }
     for (name, old, new) in dependencies.bumps() {
         let text = format!("{name} goes from {} to {}", old.version, new.version);
         if is_major(&old.version, &new.version) {
-            add(Medium, Kind::MajorVersion, path, new.line, text);
+            add(Medium, Kind::MajorVersion, new.line, text);
         } else {
-            add(Low, Kind::MinorVersion, path, new.line, text);
+            add(Low, Kind::MinorVersion, new.line, text);
         }
     }
     hints
@@ -56,12 +49,8 @@ pub(crate) fn dependencies(path: &str, dependencies: &Dependencies) -> Vec<Hint>
 /// The package manager and the scripts of a `package.json`.
 pub(crate) fn package_json(path: &str, lines: &Lines) -> Vec<Hint> {
     let mut hints = Vec::new();
-    let mut add =
-        |materiality, kind, file: &str, line, text| hints.push(Hint::new(materiality, kind, file, line, text));
-    let manager = |text: &str| {
-        let groups = pattern!(r#""packageManager"\s*:\s*"([a-z]+)@"#).captures(text)?;
-        Some(groups.get(1)?.as_str().to_owned())
-    };
+    let mut add = |materiality, kind, line, text| hints.push(Hint::new(materiality, kind, path, line, text));
+    let manager = |text: &str| one(pattern!(r#""packageManager"\s*:\s*"([a-z]+)@"#), text);
     let old = lines.removed.iter().find_map(|line| manager(line));
     let new = lines
         .added
@@ -74,7 +63,6 @@ pub(crate) fn package_json(path: &str, lines: &Lines) -> Vec<Hint> {
         add(
             High,
             Kind::PackageManager,
-            path,
             Some(line),
             format!("the package manager is set{from} to {new}"),
         );
@@ -96,13 +84,12 @@ pub(crate) fn package_json(path: &str, lines: &Lines) -> Vec<Hint> {
         match new {
             Some(((_, new), line)) if program(&old) != program(&new) => {
                 let text = format!("the script `{name}` runs `{new}` instead of `{old}`");
-                add(materiality, kind, path, Some(line), text);
+                add(materiality, kind, Some(line), text);
             }
             Some(_) => {}
             None => add(
                 materiality,
                 kind,
-                path,
                 None,
                 format!("the script `{name}` (`{old}`) is gone"),
             ),
@@ -114,21 +101,14 @@ pub(crate) fn package_json(path: &str, lines: &Lines) -> Vec<Hint> {
 /// Targets of a Makefile or justfile that are gone.
 pub(crate) fn targets(path: &str, lines: &Lines) -> Vec<Hint> {
     let mut hints = Vec::new();
-    let mut add =
-        |materiality, kind, file: &str, line, text| hints.push(Hint::new(materiality, kind, file, line, text));
+    let mut add = |materiality, kind, line, text| hints.push(Hint::new(materiality, kind, path, line, text));
     for name in lines.removed.iter().filter_map(|line| target(line)) {
         if !lines
             .added
             .iter()
             .any(|line| target(&line.text).as_ref() == Some(&name))
         {
-            add(
-                High,
-                Kind::BuildTool,
-                path,
-                None,
-                format!("the target `{name}` is gone"),
-            );
+            add(High, Kind::BuildTool, None, format!("the target `{name}` is gone"));
         }
     }
     hints
@@ -137,12 +117,8 @@ pub(crate) fn targets(path: &str, lines: &Lines) -> Vec<Hint> {
 /// The build and the linters of a `pyproject.toml`.
 pub(crate) fn pyproject(path: &str, lines: &Lines) -> Vec<Hint> {
     let mut hints = Vec::new();
-    let mut add =
-        |materiality, kind, file: &str, line, text| hints.push(Hint::new(materiality, kind, file, line, text));
-    let backend = |text: &str| {
-        let groups = pattern!(r#"^\s*build-backend\s*=\s*"([\w.]+)""#).captures(text)?;
-        Some(groups.get(1)?.as_str().to_owned())
-    };
+    let mut add = |materiality, kind, line, text| hints.push(Hint::new(materiality, kind, path, line, text));
+    let backend = |text: &str| one(pattern!(r#"^\s*build-backend\s*=\s*"([\w.]+)""#), text);
     let old = lines.removed.iter().find_map(|line| backend(line));
     let new = lines
         .added
@@ -154,7 +130,6 @@ pub(crate) fn pyproject(path: &str, lines: &Lines) -> Vec<Hint> {
         add(
             High,
             Kind::BuildTool,
-            path,
             Some(line),
             format!("the build goes from {old} to {new}"),
         );
@@ -162,12 +137,11 @@ pub(crate) fn pyproject(path: &str, lines: &Lines) -> Vec<Hint> {
     let lint = pattern!(r"^\s*\[tool\.(ruff|black|isort|flake8|pylint|mypy)\b");
     if let Some(line) = lines.added.iter().find(|line| lint.is_match(&line.text)) {
         let text = "it brings rules of a linter or formatter".to_owned();
-        add(Medium, Kind::LintRules, path, Some(line.number), text);
+        add(Medium, Kind::LintRules, Some(line.number), text);
     } else if lines.removed.iter().any(|line| lint.is_match(line)) {
         add(
             Medium,
             Kind::LintRules,
-            path,
             None,
             "rules of a linter or formatter are gone".to_owned(),
         );

@@ -4,7 +4,7 @@ use conclave_forge::ApiError;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{GitLab, gitlab::encoded};
+use crate::{GitLab, gitlab::encoded, people::User};
 
 #[derive(Debug, Deserialize)]
 struct MergeRequest {
@@ -12,16 +12,9 @@ struct MergeRequest {
     reviewers: Vec<User>,
 }
 
-#[derive(Debug, Deserialize)]
-struct User {
-    id: u64,
-    #[serde(default)]
-    username: String,
-}
-
 impl User {
     fn is(&self, name: &str) -> bool {
-        self.username.eq_ignore_ascii_case(name)
+        self.username.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name))
     }
 }
 

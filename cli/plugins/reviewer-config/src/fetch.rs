@@ -1,6 +1,6 @@
 //! Asking the service.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use conclave_job_token::JobTokenError;
 use conclave_shared::{
@@ -54,8 +54,9 @@ pub(crate) enum FetchError {
         "redirects to {0}: set CONCLAVE_CONFIG_URL to the Worker's own address, and let machines pass what asks people to log in"
     )]
     Redirect(String),
-    #[error("answered {0}{1}")]
-    Status(u16, Detail),
+    /// With the service's own words about it, if it has any.
+    #[error("answered {0}{words}", words = in_brackets(.1.as_deref()))]
+    Status(u16, Option<String>),
     #[error("answered with more than {0} bytes")]
     TooLarge(usize),
     #[error(
@@ -70,25 +71,11 @@ pub(crate) enum FetchError {
     Invalid(String),
 }
 
-/// The service's own words about a status, if it has any.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Detail(Option<String>);
-
-impl fmt::Display for Detail {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Some(detail) => write!(formatter, " ({detail})"),
-            None => Ok(()),
-        }
-    }
+fn in_brackets(words: Option<&str>) -> String {
+    words.map_or_else(String::new, |words| format!(" ({words})"))
 }
 
 impl FetchError {
-    /// A status without a word about it.
-    pub(crate) fn status(status: u16) -> Self {
-        Self::Status(status, Detail::default())
-    }
-
     /// Returns whether there is a document that cannot be read.
     pub(crate) const fn is_broken_document(&self) -> bool {
         matches!(
@@ -126,7 +113,7 @@ fn all(refusals: &[FetchError]) -> String {
 pub(crate) struct Fetcher {
     client: Client,
     source: ConfigSource,
-    /// The tag of the last good answer.
+    /// The tag of the last good answer: only that is worth not being sent again.
     tag: Option<HeaderValue>,
     /// The place of the credential that was let in last: it is shown first, so that a refused one does not count as a guess with
     /// every question.
@@ -135,12 +122,8 @@ pub(crate) struct Fetcher {
     refused: Vec<String>,
 }
 
-/// A good answer.
-struct Answer {
-    /// Nothing if it is the same as last time.
-    config: Option<EffectiveConfig>,
-    tag: Option<HeaderValue>,
-}
+/// A good answer, with its tag; nothing if it is the same as last time.
+type Answer = Option<(EffectiveConfig, Option<HeaderValue>)>;
 
 impl Fetcher {
     pub(crate) fn new(source: ConfigSource) -> Result<Self, FetchError> {
@@ -168,11 +151,10 @@ impl Fetcher {
             .unwrap_or(Err(FetchError::Late(limit)))?;
         self.accepted = place;
         self.refused = refusals.iter().map(ToString::to_string).collect();
-        if answer.config.is_some() {
-            // Only a good answer is worth not being sent again.
-            self.tag = answer.tag;
-        }
-        Ok(answer.config)
+        Ok(answer.map(|(config, tag)| {
+            self.tag = tag;
+            config
+        }))
     }
 
     /// Tries the credentials one after the other: the next one when one was refused, and also when it has got no answer for its
@@ -236,16 +218,13 @@ impl Fetcher {
             .map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
         let tag = response.headers().get(ETAG).cloned();
         match response.status().as_u16() {
-            304 if self.tag.is_some() => Ok(Answer { config: None, tag }),
+            304 if self.tag.is_some() => Ok(None),
             200 => {
                 let config = parse(&read(response, MAX_BYTES).await?, &self.source.project)?;
-                Ok(Answer {
-                    config: Some(config),
-                    tag,
-                })
+                Ok(Some((config, tag)))
             }
             status @ (401 | 403) => {
-                let why = detail(response).await.0;
+                let why = detail(response).await;
                 Err(refused(why.unwrap_or_else(|| format!("status {status}"))))
             }
             _ if response.status().is_redirection() => Err(redirect(&response)),
@@ -288,13 +267,11 @@ pub(crate) fn redirect(response: &Response) -> FetchError {
 }
 
 /// What the Worker says about its status, as one line.
-async fn detail(response: Response) -> Detail {
+async fn detail(response: Response) -> Option<String> {
     let body = read(response, MAX_BYTES).await.unwrap_or_default();
-    let problem = serde_json::from_slice::<Problem>(&body).ok();
-    Detail(problem.map(|problem| {
-        let clean = problem.detail.chars().filter(|character| !character.is_control());
-        clean.take(300).collect::<String>().trim_end_matches('.').to_owned()
-    }))
+    let problem = serde_json::from_slice::<Problem>(&body).ok()?;
+    let clean = problem.detail.chars().filter(|character| !character.is_control());
+    Some(clean.take(300).collect::<String>().trim_end_matches('.').to_owned())
 }
 
 fn parse(body: &[u8], project: &str) -> Result<EffectiveConfig, FetchError> {

@@ -133,7 +133,7 @@ pub async fn effective(source: ConfigSource) -> Result<Answered, Unanswered> {
             config,
             refused: fetcher.refused().to_vec(),
         }),
-        Ok(None) => Err(FetchError::status(304).into()),
+        Ok(None) => Err(FetchError::Status(304, None).into()),
         Err(error) => Err(error.into()),
     }
 }
@@ -176,7 +176,7 @@ impl ReviewerConfigPlugin {
     async fn load(&mut self) -> Result<(), PluginError> {
         if let Some(reason) = &self.unusable {
             let reason = format!("the configuration service is not asked: {reason}; the built-in defaults are used");
-            return Err(self.broken(reason));
+            return Err(self.without_answer(ConfigurationInstead::Defaults, reason, true));
         }
         let Some(source) = self.source.clone() else {
             return Ok(());
@@ -199,7 +199,12 @@ impl ReviewerConfigPlugin {
                 self.fetched = Some(config);
                 return match fault {
                     None => Ok(()),
-                    Some(fault) => Err(self.without_document(&host, &fault)),
+                    // Its switches count all the same, but what it protects is not in force.
+                    Some(fault) => Err(self.without_answer(
+                        ConfigurationInstead::Defaults,
+                        format!("the configuration service at {host} has left its document out ({fault})"),
+                        true,
+                    )),
                 };
             }
             Err(error) => error,
@@ -221,29 +226,17 @@ impl ReviewerConfigPlugin {
             ),
         };
         let reason = format!("the configuration service at {host} {error}; {counts}");
+        let is_broken = error.is_broken_document() && instead == ConfigurationInstead::Defaults;
+        Err(self.without_answer(instead, reason, is_broken))
+    }
+
+    /// Notes that the organization's document is not in force, and why.
+    fn without_answer(&self, instead: ConfigurationInstead, reason: String, is_broken: bool) -> PluginError {
         // A second start would be another run's.
         let _ = self.follower.unanswered.set(ConfigurationFallback {
             instead,
             reason: reason.clone(),
-            is_broken: error.is_broken_document() && instead == ConfigurationInstead::Defaults,
-        });
-        Err(PluginError(reason))
-    }
-
-    /// Notes that the service's document counts for nothing, though its switches do: what it protects is not in force.
-    fn without_document(&self, host: &str, fault: &str) -> PluginError {
-        self.broken(format!(
-            "the configuration service at {host} has left its document out ({fault})"
-        ))
-    }
-
-    /// Notes that the organization's document is not in force, and why.
-    fn broken(&self, reason: String) -> PluginError {
-        // A second start would be another run's.
-        let _ = self.follower.unanswered.set(ConfigurationFallback {
-            instead: ConfigurationInstead::Defaults,
-            reason: reason.clone(),
-            is_broken: true,
+            is_broken,
         });
         PluginError(reason)
     }
@@ -258,7 +251,7 @@ impl ReviewerConfigPlugin {
         for refused in fetcher.refused() {
             tracing::warn!("the configuration service {refused}; the other credential was let in");
         }
-        answer.ok_or_else(|| FetchError::status(304))
+        answer.ok_or_else(|| FetchError::Status(304, None))
     }
 }
 

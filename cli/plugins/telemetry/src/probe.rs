@@ -5,25 +5,14 @@ use std::time::Duration;
 use conclave_shared::{
     problem::Problem,
     routes,
-    telemetry::{BatchAnswer, DatabaseSize, EventBatch},
+    telemetry::{BatchAnswer, EventBatch},
 };
 
 use crate::{TelemetrySettings, http};
 
-/// The answer of a tracker that takes events. An older one says nothing of either.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Probed {
-    /// The size of its database.
-    pub database: Option<DatabaseSize>,
-    /// Why the job's token is not good, though the other one is.
-    pub job_refused: Option<String>,
-    /// Why the token of the Worker's list is not good, though the job's is.
-    pub token_refused: Option<String>,
-}
-
 /// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. The error says what is wrong
 /// and what to do.
-pub async fn probe(settings: &TelemetrySettings, limit: Duration) -> Result<Probed, String> {
+pub async fn probe(settings: &TelemetrySettings, limit: Duration) -> Result<BatchAnswer, String> {
     let access = &settings.access;
     let mut url = settings.url.clone();
     url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
@@ -42,14 +31,8 @@ pub async fn probe(settings: &TelemetrySettings, limit: Duration) -> Result<Prob
     };
     let status = response.status().as_u16();
     match status {
-        200..=299 => {
-            let answer = response.json::<BatchAnswer>().await.unwrap_or_default();
-            Ok(Probed {
-                database: answer.database,
-                job_refused: answer.job_refused,
-                token_refused: answer.token_refused,
-            })
-        }
+        // An older tracker says nothing of its database or of a second token.
+        200..=299 => Ok(response.json().await.unwrap_or_default()),
         401 | 403 => Err(access.refused(http::reason(response).await.as_deref())),
         404 => Err("answered 404: no review-tracker is at that address".to_owned()),
         _ => {

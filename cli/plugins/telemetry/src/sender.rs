@@ -218,10 +218,11 @@ async fn send_all(shared: Arc<Shared>) {
         };
         tokio::select! {
             Some((request, result)) = sending.next() => {
-                let refused = result.as_ref().ok().map(|remarks| remarks.refused);
-                shared.queue().done(&request, refused);
-                if let Some(reason) = result.as_ref().ok().and_then(|remarks| remarks.rejected.clone()) {
-                    shared.refusal.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+                let rejected = result.as_ref().ok().map(|answer| &answer.rejected);
+                shared.queue().done(&request, rejected.map(|events| u64::try_from(events.len()).unwrap_or(u64::MAX)));
+                if let Some(event) = rejected.and_then(|events| events.first()) {
+                    let mut refusal = shared.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                    refusal.get_or_insert_with(|| event.detail.clone());
                 }
                 reported.report(result);
             }
@@ -241,21 +242,6 @@ async fn gathering(until: Option<Instant>) {
     }
 }
 
-/// Remarks of the tracker about a request that it took.
-#[derive(Debug, Default)]
-struct Remarks {
-    /// Outcomes that nothing proves.
-    unproven: u64,
-    /// Why it refused an event, if it refused some.
-    rejected: Option<String>,
-    /// Number of events that it refused.
-    refused: u64,
-    /// Why the job's token is not good, though the other one is.
-    job_refused: Option<String>,
-    /// Why the token of the Worker's list is not good, though the job's is.
-    token_refused: Option<String>,
-}
-
 /// A line in the log about the tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Line {
@@ -270,46 +256,50 @@ enum Line {
 struct Reported(BTreeSet<Line>);
 
 impl Reported {
-    fn report(&mut self, result: Result<Remarks, String>) {
+    fn report(&mut self, result: Result<BatchAnswer, String>) {
         let mut first = |line| self.0.insert(line);
-        let remarks = match result {
-            Ok(remarks) => remarks,
+        let answer = match result {
+            Ok(answer) => answer,
             Err(trouble) if first(Line::Failure) => {
                 return tracing::warn!("the tracker {trouble}: events of this run are lost");
             }
             Err(trouble) => return tracing::debug!("the tracker {trouble}"),
         };
-        if let Some(reason) = remarks.job_refused
+        if let Some(reason) = answer.job_refused
             && first(Line::JobRefused)
         {
             tracing::warn!(
                 "the tracker takes events with CONCLAVE_TRACKER_TOKEN, and refused the job's token: {reason}"
             );
         }
-        if let Some(reason) = remarks.token_refused
+        if let Some(reason) = answer.token_refused
             && first(Line::TokenRefused)
         {
             tracing::warn!(
                 "the tracker takes events with the job's token, and refused CONCLAVE_TRACKER_TOKEN: {reason}"
             );
         }
-        if remarks.unproven > 0 && first(Line::Unproven) {
+        if answer.unproven > 0 && first(Line::Unproven) {
             tracing::warn!(
-                outcomes = remarks.unproven,
+                outcomes = answer.unproven,
                 "the tracker cannot tell that outcomes come from this project, so the repository's memory learns nothing from them: \
                  give the job CONCLAVE_TRACKER_OIDC_TOKEN, or both sides the same CONCLAVE_SECRET"
             );
         }
         // The end of the run says how many, and why.
-        if let Some(detail) = remarks.rejected {
-            tracing::debug!(detail, "the tracker refused events");
+        if let Some(event) = answer.rejected.first() {
+            tracing::debug!(detail = event.detail, "the tracker refused events");
         }
     }
 }
 
 /// Sends one request. The ids make an event that arrives twice count once, but nothing is repeated here: the tracker takes
 /// the events in two seconds, or they are gone.
-async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -> (Pending, Result<Remarks, String>) {
+async fn send(
+    client: &Client,
+    settings: &TelemetrySettings,
+    request: Pending,
+) -> (Pending, Result<BatchAnswer, String>) {
     let url = http::route(&settings.url, routes::EVENTS);
     let result = async {
         let post = settings.access.on(client.post(url)).await?;
@@ -324,15 +314,7 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
             let reason = http::reason(response).await;
             return Err(reason.map_or(status.clone(), |reason| format!("{status} ({reason})")));
         }
-        let answer: BatchAnswer =
-            serde_json::from_slice(&body(response).await?).map_err(|_| http::STRANGE.to_owned())?;
-        Ok(Remarks {
-            unproven: answer.unproven,
-            refused: u64::try_from(answer.rejected.len()).unwrap_or(u64::MAX),
-            rejected: answer.rejected.into_iter().next().map(|refused| refused.detail),
-            job_refused: answer.job_refused,
-            token_refused: answer.token_refused,
-        })
+        serde_json::from_slice::<BatchAnswer>(&body(response).await?).map_err(|_| http::STRANGE.to_owned())
     };
     let result = result.await;
     (request, result)

@@ -10,6 +10,7 @@ use camino::Utf8Path;
 use conclave_engine::review::{Review, SCHEMA_VERSION};
 use conclave_shared::{finding::Finding, model::ModelId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     exit::Failure,
@@ -207,56 +208,28 @@ fn last_seen(directory: &Utf8Path) -> HashMap<String, String> {
             Ok(0) | Err(_) => return seen,
             // A line that is too long fails to parse in each of its pieces.
             Ok(_) => {
-                if let Ok(event) = serde_json::from_slice::<Event>(&line)
-                    && let Some(part) = event.properties.part
-                    && let Some(doing) = part.describe()
-                {
-                    seen.insert(part.session, doing);
+                let event: Value = serde_json::from_slice(&line).unwrap_or_default();
+                let part = &event["properties"]["part"];
+                if let Some((session, doing)) = part["sessionID"].as_str().zip(describe(part)) {
+                    seen.insert(session.to_owned(), doing);
                 }
             }
         }
     }
 }
 
-#[derive(Deserialize)]
-struct Event {
-    properties: Properties,
-}
-
-#[derive(Deserialize)]
-struct Properties {
-    part: Option<Part>,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "sessionID")]
-    session: String,
-    #[serde(rename = "type")]
-    kind: String,
-    tool: Option<String>,
-    state: Option<ToolState>,
-}
-
-#[derive(Deserialize)]
-struct ToolState {
-    #[serde(default)]
-    input: serde_json::Map<String, serde_json::Value>,
-}
-
-impl Part {
-    fn describe(&self) -> Option<String> {
-        match (self.kind.as_str(), &self.tool) {
-            ("text", _) => Some("writing".to_owned()),
-            ("reasoning", _) => Some("thinking".to_owned()),
-            ("tool", Some(tool)) => {
-                let input = self.state.as_ref().map(|state| &state.input);
-                let target = input.and_then(|input| input.get("filePath").or_else(|| input.get("pattern")));
-                let target = target.and_then(serde_json::Value::as_str).unwrap_or_default();
-                Some(format!("{tool} {target}").trim_end().to_owned())
-            }
-            _ => None,
+/// Describes the activity that a part of a session's message shows.
+fn describe(part: &Value) -> Option<String> {
+    match (part["type"].as_str()?, part["tool"].as_str()) {
+        ("text", _) => Some("writing".to_owned()),
+        ("reasoning", _) => Some("thinking".to_owned()),
+        ("tool", Some(tool)) => {
+            let input = &part["state"]["input"];
+            let target = input.get("filePath").or_else(|| input.get("pattern"));
+            let target = target.and_then(Value::as_str).unwrap_or_default();
+            Some(format!("{tool} {target}").trim_end().to_owned())
         }
+        _ => None,
     }
 }
 

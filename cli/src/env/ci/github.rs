@@ -87,19 +87,12 @@ pub(crate) enum WorkflowJob {
 /// The parts of an event that are read.
 #[derive(Debug, Deserialize)]
 struct Event {
-    #[serde(default)]
     action: Option<String>,
-    #[serde(default)]
     pull_request: Option<EventPull>,
-    #[serde(default)]
     issue: Option<EventIssue>,
-    #[serde(default)]
     comment: Option<EventComment>,
-    #[serde(default)]
     merge_group: Option<EventGroup>,
-    #[serde(default)]
     repository: Option<EventRepository>,
-    #[serde(default)]
     workflow_run: Option<EventRun>,
 }
 
@@ -107,7 +100,6 @@ struct Event {
 #[derive(Debug, Deserialize)]
 struct EventIssue {
     number: u64,
-    #[serde(default)]
     pull_request: Option<IgnoredAny>,
 }
 
@@ -126,7 +118,6 @@ struct EventGroup {
 struct EventRun {
     event: String,
     head_sha: String,
-    #[serde(default)]
     head_repository: Option<RunRepository>,
 }
 
@@ -153,7 +144,6 @@ struct EventPull {
 struct EventHead {
     sha: String,
     /// None where a fork was deleted.
-    #[serde(default)]
     repo: Option<RunRepository>,
 }
 

@@ -68,7 +68,7 @@ impl SourceTree for RepositoryTree {
             let commit = if at_base { &self.base } else { &self.head };
             self.repository.object(commit, path).await.ok()??
         };
-        let blob = self.repository.blobs().read(&object, MAX_SOURCE).await.ok()??;
+        let blob = self.repository.read_blob(&object, MAX_SOURCE).await.ok()??;
         if blob.is_cut() {
             return None;
         }

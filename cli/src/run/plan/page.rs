@@ -32,16 +32,13 @@ pub(crate) fn plan(plan: &PlanDocument) -> String {
     section(&mut text, "Estimate");
     text.push_str(&estimate(plan, width));
     section(&mut text, "Panel");
-    let (on, off): (Vec<_>, Vec<_>) = plan
+    text.push_str(&rows(on_panel(plan).chain([&plan.coordinator]).map(seat), width));
+    section(&mut text, "Not on it");
+    let off = plan
         .reviewers
         .iter()
-        .partition(|reviewer| reviewer.presence == Presence::OnPanel);
-    text.push_str(&rows(
-        on.iter().chain([&&plan.coordinator]).map(|reviewer| seat(reviewer)),
-        width,
-    ));
-    section(&mut text, "Not on it");
-    text.push_str(&rows(off.iter().map(|reviewer| seat(reviewer)), width));
+        .filter(|reviewer| reviewer.presence != Presence::OnPanel);
+    text.push_str(&rows(off.map(seat), width));
     if !plan.rules.is_empty() {
         section(&mut text, "Engineering rules");
         text.push_str(&rows(plan.rules.iter().map(rule), width));

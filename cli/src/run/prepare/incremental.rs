@@ -168,7 +168,6 @@ async fn follow(
         .iter()
         .map(|path| format!("{}:{path}", subject.head_sha))
         .collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut search = |path: &str, bytes: &[u8], is_whole| {
         moved.search(existing, path, &text_or_lossy(bytes), is_whole);
     };
@@ -178,7 +177,7 @@ async fn follow(
         }
     };
     if !names.is_empty() {
-        repository.blobs().read_each(&names, MAX_SEARCHED, take).await?;
+        repository.read_blobs(&names, MAX_SEARCHED, take).await?;
     }
     for path in odd {
         if let Some(bytes) = repository.file(&subject.head_sha, &path).await? {
@@ -207,7 +206,6 @@ async fn texts_at_head(
     let paths: Vec<&String> = files.iter().filter(is_read).map(|file| &file.path).collect();
     let head = &job.subject.head_sha;
     let names: Vec<String> = paths.iter().map(|path| format!("{head}:{path}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let take = |at: usize, blob: Option<Blob>| {
         let whole = blob.filter(|blob| !blob.is_cut());
         if let Some(text) = whole.and_then(|blob| text_identity(&text_or_lossy(&blob.content))) {
@@ -215,7 +213,7 @@ async fn texts_at_head(
         }
     };
     if !names.is_empty() {
-        job.repository.blobs().read_each(&names, MAX_SEARCHED, take).await?;
+        job.repository.read_blobs(&names, MAX_SEARCHED, take).await?;
     }
     Ok(texts)
 }

@@ -5,7 +5,7 @@ use conclave_engine::{
     lock_files::{MAX_LOCK_FILE, check as check_one},
     review::{ApprovalHold, HoldCause},
 };
-use conclave_git::{BlobReader, Repository};
+use conclave_git::Repository;
 use conclave_shared::{
     finding::Finding,
     path_globs::PathGlobs,
@@ -29,7 +29,6 @@ pub(crate) struct LockFiles {
 /// trusts may be such that no rule can read them.
 pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGlobs) -> Result<LockFiles, Failure> {
     let mut result = LockFiles::default();
-    let mut blobs = repository.blobs();
     let (mut unread, mut gone) = (Vec::new(), Vec::new());
     for file in &diff.files {
         let is_trusted = trusted.is_match(&file.path) && trusted.is_match(&file.old_path);
@@ -44,7 +43,7 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
             continue;
         }
         let findings = result.findings.get_or_insert_default();
-        match check_file(&mut blobs, file).await? {
+        match check_file(repository, file).await? {
             Ok(found) => findings.extend(found),
             Err(fault) => {
                 result.faults.push(format!(
@@ -116,26 +115,26 @@ fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-async fn check_file(blobs: &mut BlobReader, file: &FileDiff) -> Result<Result<Vec<Finding>, String>, Failure> {
+async fn check_file(repository: &Repository, file: &FileDiff) -> Result<Result<Vec<Finding>, String>, Failure> {
     if matches!(file.content, Content::Symlink | Content::Submodule) {
         return Ok(Err("it is not a regular file".to_owned()));
     }
-    let head = match text(blobs, file.head_object()).await? {
+    let head = match text(repository, file.head_object()).await? {
         Ok(text) => text.unwrap_or_default(),
         Err(fault) => return Ok(Err(fault)),
     };
     // Another file that got this name was no lock file before.
     let base = file.base_object().filter(|_| LockFormat::of(&file.old_path).is_some());
-    let base = match text(blobs, base).await? {
+    let base = match text(repository, base).await? {
         Ok(base) => base,
         Err(fault) => return Ok(Err(format!("at base {fault}"))),
     };
     Ok(check_one(&file.path, base.as_deref(), &head).map_err(|fault| fault.to_string()))
 }
 
-async fn text(blobs: &mut BlobReader, object: Option<&str>) -> Result<Result<Option<String>, String>, Failure> {
+async fn text(repository: &Repository, object: Option<&str>) -> Result<Result<Option<String>, String>, Failure> {
     let Some(object) = object else { return Ok(Ok(None)) };
-    let Some(blob) = blobs.read(object, MAX_LOCK_FILE).await? else {
+    let Some(blob) = repository.read_blob(object, MAX_LOCK_FILE).await? else {
         return Ok(Ok(None));
     };
     if blob.is_cut() {

@@ -227,7 +227,6 @@ async fn instructions(job: &Job, diff: &Diff) -> Result<(Vec<Instructions>, Vec<
         .iter()
         .map(|place| format!("{}:{place}", job.subject.head_sha))
         .collect();
-    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     let mut unread = Vec::new();
     let take = |at: usize, blob: Option<Blob>| {
@@ -255,8 +254,9 @@ async fn instructions(job: &Job, diff: &Diff) -> Result<(Vec<Instructions>, Vec<
             reason,
         }));
     };
-    let mut blobs = job.repository.blobs();
-    blobs.read_each(&objects, MAX_INSTRUCTIONS_LENGTH, take).await?;
+    job.repository
+        .read_blobs(&objects, MAX_INSTRUCTIONS_LENGTH, take)
+        .await?;
     unread.extend(nameless.into_iter().map(|path| Unread {
         path,
         reason: "not looked for, as its path has a line break".to_owned(),

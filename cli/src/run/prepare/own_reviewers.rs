@@ -70,7 +70,7 @@ async fn prompt(repository: &Repository, commit: &str, path: &str) -> Result<Res
     let Some(object) = repository.object(commit, path).await? else {
         return missing();
     };
-    let Some(blob) = repository.blobs().read(&object, OwnReviewer::MAX_PROMPT).await? else {
+    let Some(blob) = repository.read_blob(&object, OwnReviewer::MAX_PROMPT).await? else {
         // A directory, or a file that should be there and cannot be read, which is an error.
         repository.file(commit, path).await?;
         return missing();

@@ -133,7 +133,6 @@ impl SectionMark {
         }
         let head = &job.subject.head_sha;
         let names: Vec<String> = paths.iter().map(|path| format!("{head}:{path}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let search = |at: usize, blob: Option<Blob>| {
             let Some(blob) = blob.filter(|_| findings.len() < MAX_PLACES) else {
                 return;
@@ -145,10 +144,7 @@ impl SectionMark {
                 findings.push(finding(paths[at], number, line.chars().take(MAX_LINE).collect()));
             }
         };
-        job.repository
-            .blobs()
-            .read_each(&names, MAX_NOISE_BYTES, search)
-            .await?;
+        job.repository.read_blobs(&names, MAX_NOISE_BYTES, search).await?;
         Ok(())
     }
 

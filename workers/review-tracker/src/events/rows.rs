@@ -82,7 +82,7 @@ pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, known_runs: &KnownRuns,
             let waited_ms = u64::try_from(now_ms - batch.received_ms).unwrap_or_default();
             let bin = sketch::bin(sketch::float(waited_ms));
             let key = open(&("*", day(batch.received_ms), "", "lag_ms", bin));
-            rows.sum(&DISTRIBUTIONS, key, &[1.0]);
+            add(&mut rows.sums, &DISTRIBUTIONS, key, &[1.0]);
         }
     }
     for (run, (project, at_ms)) in runs {
@@ -155,11 +155,6 @@ impl Rows<'_> {
         }
     }
 
-    /// Adds values to the sums of a key, which is an array without its end.
-    fn sum(&mut self, rollup: &'static Rollup, key: String, values: &[f64]) {
-        add(&mut self.sums, rollup, key, values);
-    }
-
     fn finish(mut self) -> Vec<Write> {
         for (kind, name, project) in std::mem::take(&mut self.names) {
             let known = u8::from(is_known(kind, name));
@@ -187,7 +182,7 @@ impl Rows<'_> {
     }
 }
 
-/// Adds values to the sums of a key of a rollup.
+/// Adds values to the sums of a key of a rollup, which is an array without its end.
 fn add(all: &mut Vec<(&'static Rollup, Sums)>, rollup: &'static Rollup, key: String, values: &[f64]) {
     if let Some((_, sums)) = all.iter_mut().find(|(known, _)| std::ptr::eq(*known, rollup)) {
         sums.add(rollup, key, values);
@@ -277,18 +272,12 @@ impl<'a> Writer<'a, '_> {
         if self.takes_back {
             return;
         }
-        let Event {
-            id,
-            run_id,
-            project,
-            at_ms,
-            ..
-        } = self.event;
+        let event = self.event;
         let row = Row {
-            id: *id,
-            run_id: *run_id,
-            project,
-            at_ms: *at_ms,
+            id: event.id,
+            run_id: event.run_id,
+            project: &event.project,
+            at_ms: event.at_ms,
             of,
             proven: self.proven,
         };
@@ -325,11 +314,13 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn add(&mut self, rollup: &'static Rollup, key: String, values: &[f64]) {
-        if self.takes_back {
-            add(&mut self.rows.back, rollup, key, values);
+        let rows = &mut self.rows;
+        let sums = if self.takes_back {
+            &mut rows.back
         } else {
-            self.rows.sum(rollup, key, values);
-        }
+            &mut rows.sums
+        };
+        add(sums, rollup, key, values);
     }
 
     /// Adds a value to its distribution.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cross<K, const N: usize>(BTreeMap<K, [u64; N]>);
 
-impl<K: Ord, const N: usize> Cross<K, N> {
+impl<K: Ord + Copy, const N: usize> Cross<K, N> {
     /// Adds counts up. Those of a label that has no column are left out; their row is there all the same.
     pub(crate) fn of<'a>(labels: [&str; N], counts: impl IntoIterator<Item = (K, &'a str, u64)>) -> Self {
         let mut rows: BTreeMap<K, [u64; N]> = BTreeMap::new();
@@ -31,8 +31,8 @@ impl<K: Ord, const N: usize> Cross<K, N> {
     }
 
     /// The rows.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&K, [u64; N])> {
-        self.0.iter().map(|(key, counts)| (key, *counts))
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (K, [u64; N])> {
+        self.0.iter().map(|(key, counts)| (*key, *counts))
     }
 
     /// The sums of the columns.
@@ -60,7 +60,7 @@ mod tests {
         let counts = [("b", "y", 1), ("a", "x", 2), ("b", "y", 3), ("c", "other", 9)];
         let cross = Cross::of(["x", "y"], counts);
         let rows: Vec<_> = cross.rows().collect();
-        assert_eq!(rows, [(&"a", [2, 0]), (&"b", [0, 4]), (&"c", [0, 0])]);
+        assert_eq!(rows, [("a", [2, 0]), ("b", [0, 4]), ("c", [0, 0])]);
         assert_eq!(cross.sum(), [2, 4]);
         assert_eq!((cross.get(&"b"), cross.get(&"none")), ([0, 4], [0, 0]));
         assert_eq!(cross.of_label(["x", "y"], &"b", "y"), 4);

@@ -40,28 +40,10 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
     let query = asked.filter.query(asked.now_ms);
     let page = store::findings_page(env, &query).await?;
     let agents = store::usage_by_agent(env, &query).await?;
-    let fates = Cross::of(
-        FATES,
-        page.judged.iter().map(
-            |Count {
-                 a: reviewer,
-                 c: fate,
-                 n,
-                 ..
-             }| (reviewer.as_str(), fate.as_str(), *n),
-        ),
-    );
-    let settled = Cross::of(
-        OUTCOMES,
-        page.outcomes.iter().map(
-            |Count {
-                 a: reviewer,
-                 c: outcome,
-                 n,
-                 ..
-             }| (reviewer.as_str(), outcome.as_str(), *n),
-        ),
-    );
+    let found = page.judged.iter();
+    let fates = Cross::of(FATES, found.map(|row| (row.a.as_str(), row.c.as_str(), row.n)));
+    let found = page.outcomes.iter();
+    let settled = Cross::of(OUTCOMES, found.map(|row| (row.a.as_str(), row.c.as_str(), row.n)));
     let tables = vec![
         days(&page, Periods::of(&query)),
         reviewers(&page, &agents),
@@ -115,19 +97,14 @@ fn lead(page: &FindingsPage, fates: [u64; 3], outcomes: [u64; 3]) -> Html {
 /// The reasons of removed findings, the most frequent first: those that code refutes, and the others by the judge's word for them.
 fn why_removed<'a>(rows: impl Iterator<Item = &'a Count>) -> String {
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-    for Count {
-        b: reason,
-        c: refutation,
-        n,
-        ..
-    } in rows
-    {
-        let reason = match refutation.as_str() {
-            "" | "none" if reason.is_empty() => "without a reason".to_owned(),
-            "" | "none" => format::words(reason).to_lowercase(),
+    for row in rows {
+        let (word, refutation) = (&row.b, row.c.as_str());
+        let reason = match refutation {
+            "" | "none" if word.is_empty() => "without a reason".to_owned(),
+            "" | "none" => format::words(word).to_lowercase(),
             _ => "refuted by code".to_owned(),
         };
-        *reasons.entry(reason).or_default() += n;
+        *reasons.entry(reason).or_default() += row.n;
     }
     let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, n)| Reverse(*n));
@@ -166,18 +143,8 @@ fn days(page: &FindingsPage, periods: Periods) -> Table {
 fn reviewers(page: &FindingsPage, agents: &[UsageSum]) -> Table {
     type Row<'a> = (Cell, [u64; 3], Option<&'a UsageSum>);
     let kept = page.judged.iter().filter(|row| row.c == "kept");
-    let found = Cross::of(
-        SEVERITIES,
-        kept.map(
-            |Count {
-                 a: reviewer,
-                 b: severity,
-                 n,
-                 ..
-             }| (reviewer.as_str(), severity.as_str(), *n),
-        ),
-    );
-    let names = found.rows().map(|(name, _)| *name);
+    let found = Cross::of(SEVERITIES, kept.map(|row| (row.a.as_str(), row.b.as_str(), row.n)));
+    let names = found.rows().map(|(name, _)| name);
     let names: BTreeSet<&str> = names.chain(agents.iter().map(|agent| agent.name.as_str())).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     // Findings first, the coordinator, who has none, last.
@@ -216,46 +183,38 @@ fn reviewers(page: &FindingsPage, agents: &[UsageSum]) -> Table {
 
 fn judged(fates: &Cross<&str, 3>) -> Table {
     let all = |counts: &[u64; 3]| counts.iter().sum::<u64>();
-    TableOf::new(
-        "judged",
-        "What the judge does",
-        fates.rows().map(|(name, counts)| (*name, counts)),
-    )
-    .note("Merged: another report of a finding that stands.")
-    .nothing(NONE_REPORTED)
-    .half()
-    .sum(("", fates.sum()))
-    .words("Reviewer", "reviewer", |(name, _)| agent(name))
-    .number("Reported", "reported", |(_, counts)| Cell::Count(all(counts)))
-    .number("Kept", "kept", |(_, [kept, ..])| Cell::Count(*kept))
-    .number("Merged", "merged", |(_, [_, merged, _])| Cell::Count(*merged))
-    .number("Dropped", "dropped", |(_, [.., dropped])| Cell::Count(*dropped))
-    .number("Kept share", "kept_share", |(_, counts)| share(counts[0], all(counts)))
-    .build()
+    TableOf::new("judged", "What the judge does", fates.rows())
+        .note("Merged: another report of a finding that stands.")
+        .nothing(NONE_REPORTED)
+        .half()
+        .sum(("", fates.sum()))
+        .words("Reviewer", "reviewer", |(name, _)| agent(name))
+        .number("Reported", "reported", |(_, counts)| Cell::Count(all(counts)))
+        .number("Kept", "kept", |(_, [kept, ..])| Cell::Count(*kept))
+        .number("Merged", "merged", |(_, [_, merged, _])| Cell::Count(*merged))
+        .number("Dropped", "dropped", |(_, [.., dropped])| Cell::Count(*dropped))
+        .number("Kept share", "kept_share", |(_, counts)| share(counts[0], all(counts)))
+        .build()
 }
 
 fn outcomes(settled: &Cross<&str, 3>) -> Table {
     let all = |counts: &[u64; 3]| counts.iter().sum::<u64>();
-    TableOf::new(
-        "outcomes",
-        "What becomes of findings",
-        settled.rows().map(|(name, counts)| (*name, counts)),
-    )
-    .note("Of those that were settled in this period.")
-    .nothing("No finding was settled in this period.")
-    .half()
-    .sum(("", settled.sum()))
-    .words("Reviewer", "reviewer", |(name, _)| agent(name))
-    .number("Fixed", "fixed", |(_, [fixed, ..])| Cell::Count(*fixed))
-    .number("Resolved", "resolved", |(_, [_, resolved, _])| Cell::Count(*resolved))
-    .number("Rejected", "rejected", |(_, [.., rejected])| Cell::Count(*rejected))
-    .number("Fixed share", "fixed_share", |(_, counts)| {
-        share(counts[0], all(counts))
-    })
-    .number("Rejected share", "rejected_share", |(_, counts)| {
-        share(counts[2], all(counts))
-    })
-    .build()
+    TableOf::new("outcomes", "What becomes of findings", settled.rows())
+        .note("Of those that were settled in this period.")
+        .nothing("No finding was settled in this period.")
+        .half()
+        .sum(("", settled.sum()))
+        .words("Reviewer", "reviewer", |(name, _)| agent(name))
+        .number("Fixed", "fixed", |(_, [fixed, ..])| Cell::Count(*fixed))
+        .number("Resolved", "resolved", |(_, [_, resolved, _])| Cell::Count(*resolved))
+        .number("Rejected", "rejected", |(_, [.., rejected])| Cell::Count(*rejected))
+        .number("Fixed share", "fixed_share", |(_, counts)| {
+            share(counts[0], all(counts))
+        })
+        .number("Rejected share", "rejected_share", |(_, counts)| {
+            share(counts[2], all(counts))
+        })
+        .build()
 }
 
 fn hot(page: &FindingsPage) -> Table {

@@ -141,37 +141,24 @@ fn usage(
 }
 
 fn sessions(page: &ModelsPage) -> Table {
-    let cross = Cross::of(
-        OUTCOMES,
-        page.sessions.iter().map(
-            |Count {
-                 a: agent,
-                 b: outcome,
-                 n,
-                 ..
-             }| (agent.as_str(), outcome.as_str(), *n),
-        ),
-    );
+    let ended = page.sessions.iter();
+    let cross = Cross::of(OUTCOMES, ended.map(|row| (row.a.as_str(), row.b.as_str(), row.n)));
     let all = |counts: &[u64; 4]| counts.iter().sum();
-    TableOf::new(
-        "sessions",
-        "How sessions end",
-        cross.rows().map(|(name, counts)| (*name, counts)),
-    )
-    .nothing("No session ended in this period.")
-    .half()
-    .sum(("", cross.sum()))
-    .words("Agent", "agent", |(name, _)| agent(name))
-    .number("OK", "ok", |(_, [ok, ..])| Cell::Count(*ok))
-    .number("Failed", "failed", |(_, [_, failed, ..])| Cell::Count(*failed))
-    .number("Timed out", "timed_out", |(_, [.., timed_out, _])| {
-        Cell::Count(*timed_out)
-    })
-    .number("Skipped", "skipped", |(_, [.., skipped])| Cell::Count(*skipped))
-    .number("Failed share", "failure_rate", |(_, counts)| {
-        share(counts[1] + counts[2], all(counts))
-    })
-    .build()
+    TableOf::new("sessions", "How sessions end", cross.rows())
+        .nothing("No session ended in this period.")
+        .half()
+        .sum(("", cross.sum()))
+        .words("Agent", "agent", |(name, _)| agent(name))
+        .number("OK", "ok", |(_, [ok, ..])| Cell::Count(*ok))
+        .number("Failed", "failed", |(_, [_, failed, ..])| Cell::Count(*failed))
+        .number("Timed out", "timed_out", |(_, [.., timed_out, _])| {
+            Cell::Count(*timed_out)
+        })
+        .number("Skipped", "skipped", |(_, [.., skipped])| Cell::Count(*skipped))
+        .number("Failed share", "failure_rate", |(_, counts)| {
+            share(counts[1] + counts[2], all(counts))
+        })
+        .build()
 }
 
 fn failbacks(page: &ModelsPage) -> Table {

@@ -165,10 +165,5 @@ fn tokens(run: &RunDetail) -> TokenUsage {
             cache_write: more.cache_write?,
         })
     };
-    whole().unwrap_or_else(|| {
-        run.usage.iter().fold(TokenUsage::default(), |mut sum, usage| {
-            sum += usage.tokens();
-            sum
-        })
-    })
+    whole().unwrap_or_else(|| run_tables::tokens(&run.usage))
 }

@@ -42,14 +42,14 @@ pub(crate) fn sessions(run: &RunDetail) -> Table {
         })
         .words("Models", "models", |row| of(row, &|session| models(session, &row.1)))
         .number("Tokens read", "tokens_in", |(_, usage)| {
-            let tokens = tokens(usage);
+            let tokens = tokens(usage.iter().copied());
             let read = tokens.input + tokens.cache_read + tokens.cache_write;
             let cached = tokens.cache_hit_rate().map(format::cached);
             let markup = html! { (format::short(read)) @if let Some(cached) = cached { span.note { (cached) } } };
             Cell::markup(markup, read.to_string())
         })
         .number("Tokens written", "tokens_out", |(_, usage)| {
-            let tokens = tokens(usage);
+            let tokens = tokens(usage.iter().copied());
             Cell::Tokens(tokens.output + tokens.reasoning)
         })
         .number("Cost", "cost_usd", |(_, usage)| {
@@ -60,7 +60,9 @@ pub(crate) fn sessions(run: &RunDetail) -> Table {
             of(row, &|session| Cell::Count(session.attempts.into()))
         })
         .only_csv("reported", |row| of(row, &|session| Cell::Count(session.findings)))
-        .only_csv("cache_read_tokens", |(_, usage)| Cell::Tokens(tokens(usage).cache_read))
+        .only_csv("cache_read_tokens", |(_, usage)| {
+            Cell::Tokens(tokens(usage.iter().copied()).cache_read)
+        })
         .build()
 }
 
@@ -94,8 +96,9 @@ fn models(session: &SessionRow, usage: &[&UsageRow]) -> Cell {
     Cell::markup(markup, names.join(" "))
 }
 
-fn tokens(usage: &[&UsageRow]) -> TokenUsage {
-    usage.iter().fold(TokenUsage::default(), |mut sum, usage| {
+/// The tokens of all.
+pub(crate) fn tokens<'a>(usage: impl IntoIterator<Item = &'a UsageRow>) -> TokenUsage {
+    usage.into_iter().fold(TokenUsage::default(), |mut sum, usage| {
         sum += usage.tokens();
         sum
     })

@@ -1,6 +1,6 @@
 //! The data of the page about findings, from rollups.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap};
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
@@ -159,15 +159,9 @@ fn added_up(weekly: Vec<HotFile>) -> Vec<HotFile> {
             .or_insert(file);
     }
     let mut files: Vec<HotFile> = files.into_values().collect();
-    files.sort_by(|one, other| {
-        let order = |file: &HotFile| {
-            (
-                std::cmp::Reverse((file.findings, file.critical, file.warning)),
-                file.project.clone(),
-                file.path.clone(),
-            )
-        };
-        order(one).cmp(&order(other))
+    files.sort_by_cached_key(|file| {
+        let counts = (file.findings, file.critical, file.warning);
+        (Reverse(counts), file.project.clone(), file.path.clone())
     });
     files.truncate(30);
     files

@@ -1,13 +1,8 @@
 //! Runs whose end was not heard of within their limit.
 
-use conclave_worker_common::Outcome;
-use serde::Deserialize;
-use worker::{D1Database, D1PreparedStatement, D1Result, Result, wasm_bindgen::JsValue};
+use worker::{D1Database, D1PreparedStatement, Result, wasm_bindgen::JsValue};
 
-use super::{
-    Window,
-    query::{number, rows},
-};
+use super::{Window, query::number};
 use crate::clock::DAY_MS;
 
 /// Limit of a run that does not state one, in milliseconds. No review's default limits add up to more.
@@ -21,11 +16,6 @@ pub(super) const OPEN: &str = "verdict IS NULL AND skipped = 0 AND failed_kind I
 pub(super) const DEADLINE_MS: &str = "(at_ms + coalesce(limit_ms + 300000, 7200000))";
 /// More are not counted: enough to know, and never slow.
 const MAX_COUNTED: i64 = 10_000;
-
-#[derive(Deserialize)]
-struct Count {
-    n: u64,
-}
 
 /// Counts lost runs: those of a window, or all.
 pub(super) fn statement(database: &D1Database, query: Option<&Window>, now_ms: i64) -> Result<D1PreparedStatement> {
@@ -50,11 +40,6 @@ pub(super) fn of_repositories() -> String {
          AND at_ms < (?3 + 1) * {DAY_MS} AND {DEADLINE_MS} < ?5 AND (?1 = '*' OR project = ?1) AND (?4 IS NULL OR tier = ?4)
          LIMIT {MAX_COUNTED}"
     )
-}
-
-/// Reads the count.
-pub(super) fn read(results: &mut impl Iterator<Item = D1Result>) -> Outcome<u64> {
-    Ok(rows::<Count>(results)?.pop().map_or(0, |count| count.n))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use worker::{Env, wasm_bindgen::JsValue};
 
-use super::query::{database, fault, number, rows};
+use super::query::{count, database, fault, number, rows};
 use crate::clock::DAY_MS;
 
 /// So long something is remembered: code and people change.
@@ -38,11 +38,6 @@ pub(crate) struct Row {
     category: String,
     path: String,
     at_ms: i64,
-}
-
-#[derive(Deserialize)]
-struct Count {
-    n: u64,
 }
 
 /// Reads the memory of a project.
@@ -80,8 +75,7 @@ pub(crate) async fn forget(env: &Env, project: &str, fingerprint: &str, now_ms: 
         database.prepare(CLEAR).bind(&of)?,
     ];
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
-    let counts: Vec<Count> = rows(&mut results)?;
-    Ok(counts.first().map_or(0, |count| count.n))
+    count(&mut results)
 }
 
 /// One entry for each problem, in the order in which they come.

@@ -28,7 +28,7 @@ pub(crate) struct ModelsPage {
     /// The latest changes of circuits.
     pub(crate) circuits: Vec<CircuitRow>,
     /// The latest switches from one provider to another.
-    pub(crate) switches: Vec<SwitchRow>,
+    pub(crate) switches: Vec<FailbackRow>,
 }
 
 /// Tokens and cost of a model or an agent.
@@ -82,9 +82,9 @@ pub(crate) struct CircuitRow {
     pub(crate) state: String,
 }
 
-/// A session went on with another provider.
+/// A model took over.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct SwitchRow {
+pub(crate) struct FailbackRow {
     pub(crate) at_ms: i64,
     pub(crate) run_id: Uuid,
     pub(crate) project: String,

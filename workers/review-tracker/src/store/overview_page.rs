@@ -6,7 +6,7 @@ use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
     Window, lost,
-    query::{database, fault, number, rows},
+    query::{count, database, fault, number, rows},
     retention::first_day_with_bins,
     spans::{BINS, spans},
     window::{Distributions, bound, counts, distributions, grain},
@@ -176,7 +176,7 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
         failed: rows(&mut results)?,
         causes: rows(&mut results)?,
         reviews: rows(&mut results)?,
-        lost: lost::read(&mut results)?,
+        lost: count(&mut results)?,
         projects: rows(&mut results)?,
     })
 }

@@ -1,7 +1,7 @@
 //! Common parts of every use of the database.
 
 use conclave_worker_common::{Outcome, Refusal, problem};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use worker::{D1Database, D1Result, Env, wasm_bindgen::JsValue};
 
@@ -43,6 +43,17 @@ pub(crate) fn rows<T: DeserializeOwned>(results: &mut impl Iterator<Item = D1Res
         Some(result) => Ok(read(&result)?),
         None => Ok(Vec::new()),
     }
+}
+
+/// A row of a statement that counts.
+#[derive(Deserialize)]
+pub(super) struct Counted {
+    pub(super) n: u64,
+}
+
+/// The count of the next statement of a batch.
+pub(super) fn count(results: &mut impl Iterator<Item = D1Result>) -> Outcome<u64> {
+    Ok(rows::<Counted>(results)?.pop().map_or(0, |counted| counted.n))
 }
 
 /// The rows of a result. A sum beyond [`LARGEST`] is read as that: each event has its limits, and what one client adds up to must not

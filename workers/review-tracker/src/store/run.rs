@@ -8,6 +8,7 @@ use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
     RunRow,
+    models_page::{CircuitRow, FailbackRow},
     query::{database, fault, rows},
 };
 
@@ -27,7 +28,7 @@ pub(crate) struct RunDetail {
     /// Models that took over, in order.
     pub(crate) failbacks: Vec<FailbackRow>,
     /// Circuits that changed, in order.
-    pub(crate) circuits: Vec<CircuitChange>,
+    pub(crate) circuits: Vec<CircuitRow>,
     /// Findings of earlier reviews that it found settled.
     pub(crate) outcomes: Vec<OutcomeRow>,
 }
@@ -92,24 +93,6 @@ impl SessionRow {
             .and_then(|tried| serde_json::from_str(tried).ok())
             .unwrap_or_default()
     }
-}
-
-/// A model took over.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct FailbackRow {
-    pub(crate) at_ms: i64,
-    pub(crate) reviewer: String,
-    pub(crate) from_model: String,
-    pub(crate) to_model: String,
-    pub(crate) reason: String,
-}
-
-/// A circuit changed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct CircuitChange {
-    pub(crate) at_ms: i64,
-    pub(crate) model: String,
-    pub(crate) state: String,
 }
 
 /// A finding of an earlier review was settled.
@@ -178,10 +161,11 @@ const FINDINGS: &str =
   ORDER BY CASE fate WHEN 'kept' THEN 0 WHEN 'merged' THEN 1 ELSE 2 END,
   CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, path LIMIT 1000";
 
-const FAILBACKS: &str = "SELECT at_ms, reviewer, from_model, to_model, reason FROM failbacks WHERE run_id = ?1
-  ORDER BY at_ms LIMIT 200";
+const FAILBACKS: &str = "SELECT at_ms, run_id, project, reviewer, from_model, to_model, reason FROM failbacks
+  WHERE run_id = ?1 ORDER BY at_ms LIMIT 200";
 
-const CIRCUITS: &str = "SELECT at_ms, model, state FROM circuits WHERE run_id = ?1 ORDER BY at_ms LIMIT 200";
+const CIRCUITS: &str =
+    "SELECT at_ms, run_id, project, model, state FROM circuits WHERE run_id = ?1 ORDER BY at_ms LIMIT 200";
 
 const OUTCOMES: &str = "SELECT reviewer, severity, category, path, outcome FROM outcomes WHERE run_id = ?1
   ORDER BY outcome, path LIMIT 1000";

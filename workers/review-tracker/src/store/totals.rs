@@ -6,7 +6,7 @@ use worker::Env;
 
 use super::{
     lost,
-    query::{database, fault, number, rows},
+    query::{count, database, fault, number, rows},
     size::size_if_known,
     window::distributions,
 };
@@ -96,6 +96,6 @@ pub(crate) async fn totals(env: &Env) -> Outcome<Totals> {
     for row in rows::<NameRow>(&mut results)? {
         all.names.entry(row.kind).or_default().push(row.name);
     }
-    all.lost = lost::read(&mut results)?;
+    all.lost = count(&mut results)?;
     Ok(all)
 }

@@ -1,12 +1,11 @@
 //! Events that a filter by tier leaves out.
 
 use conclave_worker_common::Outcome;
-use serde::Deserialize;
 use worker::Env;
 
 use super::{
     Window,
-    query::{database, fault, number},
+    query::{Counted, database, fault, number},
     window::grain,
 };
 
@@ -15,11 +14,6 @@ use super::{
 const STATEMENT: &str = "SELECT coalesce(sum(n), 0) AS n FROM daily_counts WHERE project = ?1 AND kind = 'event'
   AND day BETWEEN ?2 AND ?3 AND tier = '' AND a NOT IN ('break_glass', 'run_started')";
 
-#[derive(Deserialize)]
-struct Count {
-    n: u64,
-}
-
 /// Returns how many events of a window are of no known tier, where only one tier is looked at.
 pub(crate) async fn unclassified(env: &Env, query: &Window) -> Outcome<u64> {
     if query.tier.is_none() {
@@ -27,6 +21,6 @@ pub(crate) async fn unclassified(env: &Env, query: &Window) -> Outcome<u64> {
     }
     let parameters = [grain(query), number(query.first_day), number(query.last_day)];
     let statement = database(env)?.prepare(STATEMENT).bind(&parameters)?;
-    let count: Option<Count> = statement.first(None).await.map_err(fault)?;
-    Ok(count.map_or(0, |count| count.n))
+    let counted: Option<Counted> = statement.first(None).await.map_err(fault)?;
+    Ok(counted.map_or(0, |counted| counted.n))
 }
