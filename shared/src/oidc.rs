@@ -232,9 +232,7 @@ pub fn looks_like_a_token(text: &str) -> bool {
 #[derive(Deserialize)]
 struct Header {
     alg: String,
-    #[serde(default)]
     kid: Option<String>,
-    #[serde(default)]
     crit: Option<serde_json::Value>,
 }
 
@@ -243,25 +241,18 @@ struct Claims {
     iss: String,
     aud: Audience,
     exp: i64,
-    #[serde(default)]
     nbf: Option<i64>,
-    #[serde(default)]
     iat: Option<i64>,
     /// GitLab: the job's project.
-    #[serde(default)]
     project_path: Option<String>,
     /// GitHub: the job's repository. The others of its claims may be missing or look otherwise one day; this one is what a repository
     /// is known by.
-    #[serde(default)]
     repository: Option<String>,
     /// GitHub: the number of the account that the repository belongs to.
-    #[serde(default)]
     repository_owner_id: Option<String>,
     /// Access: a person.
-    #[serde(default)]
     email: Option<String>,
     /// Access: a service token.
-    #[serde(default)]
     common_name: Option<String>,
 }
 
@@ -431,11 +422,9 @@ struct Published {
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
-    #[serde(default)]
     kid: Option<String>,
     #[serde(default, rename = "use")]
     purpose: Option<String>,
-    #[serde(default)]
     alg: Option<String>,
     n: String,
     e: String,
