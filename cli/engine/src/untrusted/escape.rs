@@ -134,33 +134,11 @@ pub(crate) fn link(label: &str, address: &str) -> String {
         return label;
     }
     let mut target = String::with_capacity(address.len());
-    for character in address.chars() {
-        match character {
-            'a'..='z'
-            | 'A'..='Z'
-            | '0'..='9'
-            | '-'
-            | '.'
-            | '/'
-            | ':'
-            | '?'
-            | '#'
-            | '&'
-            | '='
-            | '%'
-            | '+'
-            | ','
-            | ';'
-            | '_'
-            | '~' => {
-                target.push(character);
-            }
-            character => {
-                let mut buffer = [0; 4];
-                for byte in character.encode_utf8(&mut buffer).bytes() {
-                    let _ = write!(target, "%{byte:02X}");
-                }
-            }
+    for byte in address.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-./:?#&=%+,;_~".contains(&byte) {
+            target.push(char::from(byte));
+        } else {
+            let _ = write!(target, "%{byte:02X}");
         }
     }
     // Nothing looks for the keys of issues in a text that is a link already, and the names of rules look like such keys.
@@ -186,12 +164,7 @@ pub fn code_span(text: &str) -> String {
     if text.is_empty() {
         return text;
     }
-    let longest = text
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
+    let fence = "`".repeat(longest_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') {
         " "
     } else {
@@ -200,17 +173,18 @@ pub fn code_span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
+/// The number of back-ticks in the longest run of them.
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|character| character != '`');
+    runs.map(str::len).max().unwrap_or(0)
+}
+
 /// A fenced code block that its content cannot close.
 ///
 /// GitLab reads a note with a regular expression that takes three back-ticks for the end of any block, however long its
 /// fence is. So no line of the code may begin with a quick action either: such code is indented by one space.
 pub(crate) fn fenced(code: &str, language: &str) -> String {
-    let longest = code
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let fence = "`".repeat(longest_run(code).max(2) + 1);
     let language: String = language.chars().filter(char::is_ascii_alphanumeric).collect();
     // A carriage return alone ends a line for some readers, and is nothing for others. GitLab refuses a note with a NUL.
     let mut code = code.replace("\r\n", "\n").replace('\r', "\n");
