@@ -12,7 +12,7 @@ use conclave_shared::{
 use self::{
     accepted::accepted,
     decide::{Outcome, Seen, change, decide, is_unseen, lacks_right, who_lacks_right},
-    surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, note_unmerged, refuted, repeats, stand},
+    surviving::{is_deleted, is_repeat_by_code, note_disagreement, note_unmerged, refuted, repeats, stand},
 };
 use super::{
     EarlierVerdicts, ReplyIntent,
@@ -24,7 +24,7 @@ use crate::{
     memory::claim_key,
     review::{
         AcceptedFinding, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, Remembered,
-        SettledFinding, ThreadAction, ThreadState,
+        RemovedBy, SettledFinding, ThreadAction, ThreadState,
     },
 };
 
@@ -133,12 +133,8 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                 };
                 let settled_too: Vec<usize> = repeats.iter().filter(|at| !by_word(at)).copied().collect();
                 for repeat in &settled_too {
-                    drop_as(
-                        &mut judged[*repeat],
-                        FindingFate::Dropped,
-                        "already_handled",
-                        texts::SETTLED,
-                    );
+                    let (fate, by) = (FindingFate::Dropped, RemovedBy::EarlierReview);
+                    judged[*repeat].remove_for(fate, by, "already_handled", texts::SETTLED);
                 }
             }
         }

@@ -167,10 +167,9 @@ impl From<&Finding> for Report {
             &finding.evidence,
             &finding.checked,
         ];
-        let last = finding.end_line.unwrap_or(finding.line);
         Self::new(
             &finding.file,
-            finding.line..=last,
+            finding.lines(),
             Some(finding.severity),
             &finding.evidence,
             texts,
