@@ -10,8 +10,8 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     Event, GARBAGE, Seen, StopReason, StreamReader,
     arguments::Arguments,
-    counts::{count, write_plainly},
-    openai::{class_of, token_usage},
+    counts::write_plainly,
+    openai::{class_of, take_counts},
     seen::{grow, is_whole, stray_call},
     words::written,
 };
@@ -231,14 +231,7 @@ impl Reader {
         let Ok(mut usage) = serde_json::from_str::<Value>(usage.get()) else {
             return true;
         };
-        let (input, output) = (count(&usage["prompt_tokens"]), count(&usage["completion_tokens"]));
-        if input.is_some() || output.is_some() {
-            self.seen.usage = Some(token_usage(
-                (input, &usage["prompt_tokens_details"]),
-                (output, &usage["completion_tokens_details"]),
-            ));
-            (self.seen.counted.prompt, self.seen.counted.answer) = (input.is_some(), output.is_some());
-        }
+        take_counts(&mut self.seen, &usage, "prompt_tokens", "completion_tokens");
         write_plainly(&mut usage, &[])
     }
 

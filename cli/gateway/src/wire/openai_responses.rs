@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{
     Event, GARBAGE, Seen, StreamReader,
-    counts::{count, write_plainly},
+    counts::write_plainly,
     frame,
-    openai::{class_of, token_usage},
+    openai::{class_of, take_counts},
     seen::{dense_len, grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
 };
@@ -321,14 +321,7 @@ impl Reader {
     /// Takes the counts over and returns whether they are there, as every runtime reads them.
     fn count(&mut self, response: &Value) -> bool {
         let usage = &response["usage"];
-        let (input, output) = (count(&usage["input_tokens"]), count(&usage["output_tokens"]));
-        if input.is_some() || output.is_some() {
-            self.seen.usage = Some(token_usage(
-                (input, &usage["input_tokens_details"]),
-                (output, &usage["output_tokens_details"]),
-            ));
-            (self.seen.counted.prompt, self.seen.counted.answer) = (input.is_some(), output.is_some());
-        }
+        take_counts(&mut self.seen, usage, "input_tokens", "output_tokens");
         !write_plainly(&mut usage.clone(), &["input_tokens", "output_tokens"])
     }
 }
