@@ -39,6 +39,11 @@ pub fn escape(text: &str) -> String {
     result
 }
 
+/// The same in one line.
+pub(crate) fn one_line(text: &str) -> String {
+    escape(text).replace('\n', " ")
+}
+
 /// The line without characters that nobody sees. They go first: one that goes later was in front of what it no longer hides.
 fn visible(line: &str) -> String {
     line.chars()
@@ -124,7 +129,7 @@ fn length_of_code(text: &str) -> Option<usize> {
 /// Everything that could end the address early, or mean something inside of it, is escaped; what remains is shown by no
 /// reader, and followed by none before somebody clicks.
 pub(crate) fn link(label: &str, address: &str) -> String {
-    let label = escape(label).replace('\n', " ");
+    let label = one_line(label);
     let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
     if !is_web
         || address
@@ -148,7 +153,7 @@ pub(crate) fn link(label: &str, address: &str) -> String {
 
 /// The text in one cell of a table. A bar ends a cell even inside a code span, and half a code span hides nothing.
 pub(crate) fn cell(text: &str) -> String {
-    escape(&text.replace('`', "'")).replace('\n', " ")
+    one_line(&text.replace('`', "'"))
 }
 
 /// The text as code in one cell of a table.
