@@ -127,8 +127,7 @@ fn is_on_its_lines(finding: &ExistingFinding, new: &Finding) -> bool {
     let steers = record.is_prompt_injection() || new.is_prompt_injection();
     let own_rule = record.rule.as_ref().map(|rule| &rule.id);
     let breaks_another = new.rule.as_ref().is_some_and(|rule| own_rule != Some(&rule.id));
-    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
-    stands && is_at(finding, new) && !steers && !breaks_another
+    finding.anchor.stands() && is_at(finding, new) && !steers && !breaks_another
 }
 
 /// Returns whether a new finding is about lines of an earlier one, as it is recorded.

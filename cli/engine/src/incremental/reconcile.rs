@@ -4,6 +4,8 @@ mod accepted;
 mod decide;
 mod surviving;
 
+use std::cmp::Reverse;
+
 use conclave_shared::{
     finding::Fingerprint,
     telemetry::{FindingFate, SettledBy, Settlement},
@@ -145,10 +147,8 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
     settled
         .findings
         .splice(0..0, judged.into_iter().filter(|entry| !entry.finding.id.is_empty()));
-    settled.findings.sort_by(|a, b| {
-        let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
-        key(b).cmp(&key(a))
-    });
+    let rank = |entry: &JudgedFinding| Reverse((entry.stands(), entry.finding.severity));
+    settled.findings.sort_by_key(rank);
     settled
 }
 

@@ -12,7 +12,7 @@ use crate::{
         texts,
     },
     judge::not_repeated,
-    review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
+    review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy},
 };
 
 /// The finding as it stands now. If the judge keeps a new one of its kind that repeats it, that one speaks for it: it knows the code
@@ -172,9 +172,8 @@ pub(super) fn repeats(
 /// would become the other's. Where the earlier one's code is gone, it may be what a new one of its kind is about.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let is_serious = entry.weighs() || finding.record.is_serious();
-    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
     let may_be_it = if is_same_kind(finding, entry) {
-        !stands || is_at(finding, &entry.finding)
+        !finding.anchor.stands() || is_at(finding, &entry.finding)
     } else {
         may_repeat(finding, &entry.finding) && rank(entry) <= own_rank(finding)
     };
@@ -190,14 +189,7 @@ pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding
 }
 
 pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let live = match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther | ThreadState::Unknown => {
-            true
-        }
-        ThreadState::ResolvedByAuthor => !finding.author_may_settle,
-        ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
-    };
     // On the same code they are two, or they would have one fingerprint.
     let is_other_quote = !is_same_code(finding, entry);
-    live && is_other_quote && is_same_kind(finding, entry) && is_at(finding, &entry.finding)
+    finding.is_live() && is_other_quote && is_same_kind(finding, entry) && is_at(finding, &entry.finding)
 }
