@@ -80,10 +80,7 @@ pub fn assess(
     words: WhoseWords,
     rules: &RuleBook,
 ) -> Vec<ExistingFinding> {
-    let lines: HashMap<&str, Lines> = texts
-        .iter()
-        .map(|(path, text)| (path.as_str(), Lines::new(text)))
-        .collect();
+    let lines = lines_of(texts);
     let mut all = existing;
     let mut left: Vec<(String, u32)> = Vec::new();
     for entry in &carry_over.findings {
@@ -132,6 +129,12 @@ pub fn assess(
         finding.text = texts.get(&finding.record.file).and_then(|text| text_identity(text));
     }
     all
+}
+
+/// The lines of these texts.
+pub(super) fn lines_of(texts: &Texts) -> HashMap<&str, Lines> {
+    let texts = texts.iter();
+    texts.map(|(path, text)| (path.as_str(), Lines::new(text))).collect()
 }
 
 /// Notes what has become of the code that refuted findings, and brings back those that nothing else remembers and whose refutation
