@@ -99,14 +99,8 @@ pub async fn run_panel(context: &SessionContext, members: Vec<PanelMember>, inpu
 }
 
 /// The places of a panel, of which the limit in force says how many there are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Places(Arc<watch::Sender<usize>>);
-
-impl Default for Places {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
-    }
-}
 
 impl Places {
     /// Waits for a place. One caller at a time.
