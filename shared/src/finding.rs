@@ -2,6 +2,8 @@
 
 mod fingerprint;
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use fingerprint::{Fingerprint, fingerprint};
@@ -143,6 +145,20 @@ impl Finding {
     /// Returns the consequence of a breach of the rule that the finding is about.
     pub fn on_breach(&self) -> Option<OnBreach> {
         self.rule.as_ref().and_then(|rule| rule.on_breach)
+    }
+
+    /// The lines that it is about.
+    pub fn lines(&self) -> RangeInclusive<u32> {
+        self.line..=self.end_line.unwrap_or(self.line).max(self.line)
+    }
+
+    /// Notes that these reviewers have found it, too.
+    pub fn add_found_by(&mut self, reviewers: &[ReviewerName]) {
+        for reviewer in reviewers {
+            if !self.found_by.contains(reviewer) {
+                self.found_by.push(reviewer.clone());
+            }
+        }
     }
 
     /// What rules found, and not a model: without a claim yet.

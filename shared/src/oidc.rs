@@ -14,10 +14,7 @@ use std::fmt;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 
-use crate::{
-    path_globs::BadGlob,
-    project::{self, ProjectPatterns, split_host},
-};
+use crate::project::{self, ProjectPatterns, split_host};
 
 /// The only algorithm, which is GitLab's and GitHub's.
 pub const ALGORITHM: &str = "RS256";
@@ -86,7 +83,8 @@ impl OidcPolicy {
                 issuer: issuer.to_owned(),
                 audience: audience.to_owned(),
                 host,
-                projects: ProjectPatterns::new(&own).map_err(|bad| bad_patterns(&bad))?,
+                projects: ProjectPatterns::new(&own)
+                    .map_err(|bad| bad.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?,
             });
         }
         match patterns.first() {
@@ -232,9 +230,7 @@ pub fn looks_like_a_token(text: &str) -> bool {
 #[derive(Deserialize)]
 struct Header {
     alg: String,
-    #[serde(default)]
     kid: Option<String>,
-    #[serde(default)]
     crit: Option<serde_json::Value>,
 }
 
@@ -243,25 +239,18 @@ struct Claims {
     iss: String,
     aud: Audience,
     exp: i64,
-    #[serde(default)]
     nbf: Option<i64>,
-    #[serde(default)]
     iat: Option<i64>,
     /// GitLab: the job's project.
-    #[serde(default)]
     project_path: Option<String>,
     /// GitHub: the job's repository. The others of its claims may be missing or look otherwise one day; this one is what a repository
     /// is known by.
-    #[serde(default)]
     repository: Option<String>,
     /// GitHub: the number of the account that the repository belongs to.
-    #[serde(default)]
     repository_owner_id: Option<String>,
     /// Access: a person.
-    #[serde(default)]
     email: Option<String>,
     /// Access: a service token.
-    #[serde(default)]
     common_name: Option<String>,
 }
 
@@ -271,7 +260,7 @@ impl Claims {
         if self.iss.trim_end_matches('/') != issuer {
             return Err(OidcError::Issuer(issuer.to_owned()));
         }
-        if !self.aud.0.iter().any(|named| named == audience) {
+        if !self.aud.names(audience) {
             return Err(OidcError::Audience(audience.to_owned()));
         }
         let over = now_seconds.saturating_sub(self.exp);
@@ -290,31 +279,19 @@ impl Claims {
 }
 
 /// One audience or several, as RFC 7519 has it.
-struct Audience(Vec<String>);
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Several(Vec<String>),
+}
 
-impl<'de> Deserialize<'de> for Audience {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Audience;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an audience, or a list of them")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Audience, E> {
-                Ok(Audience(vec![text.to_owned()]))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Audience, A::Error> {
-                let mut audience = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    audience.push(item);
-                }
-                Ok(Audience(audience))
-            }
+impl Audience {
+    fn names(&self, audience: &str) -> bool {
+        match self {
+            Self::One(own) => own == audience,
+            Self::Several(own) => own.iter().any(|own| own == audience),
         }
-        deserializer.deserialize_any(Visitor)
     }
 }
 
@@ -394,10 +371,6 @@ impl UnverifiedToken {
     }
 }
 
-fn bad_patterns(bad: &[BadGlob]) -> String {
-    bad.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
 fn bytes(part: &str) -> Result<Vec<u8>, OidcError> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| OidcError::Malformed)
 }
@@ -431,11 +404,9 @@ struct Published {
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
-    #[serde(default)]
     kid: Option<String>,
     #[serde(default, rename = "use")]
     purpose: Option<String>,
-    #[serde(default)]
     alg: Option<String>,
     n: String,
     e: String,

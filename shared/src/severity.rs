@@ -44,28 +44,8 @@ const CALLED: [(Severity, &str); 3] = [
     ),
 ];
 /// Words beside a severity that say what it is, or between the ends of a range.
-const NOUNS: [&str; 20] = [
-    "severity",
-    "level",
-    "priority",
-    "fix",
-    "very",
-    "to",
-    "or",
-    "until",
-    "bis",
-    "oder",
-    "schweregrad",
-    "gravité",
-    "gravedad",
-    "severidad",
-    "gravidade",
-    "gravità",
-    "priorität",
-    "严重性",
-    "重要度",
-    "심각도",
-];
+const NOUNS: &str = "severity level priority fix very to or until bis oder \
+    schweregrad gravité gravedad severidad gravidade gravità priorität 严重性 重要度 심각도";
 /// A range has two ends; with more words it is the list of all severities, or a sentence.
 const MAX_WORDS: usize = 2;
 
@@ -77,7 +57,8 @@ impl Severity {
         let text = text.replace("S0", "sev0").replace("S1", "sev1");
         let lower = text.to_lowercase().replace("sev-", "sev").replace("sev ", "sev");
         let words = lower.split(|character: char| !character.is_alphanumeric());
-        let words: Vec<&str> = words.filter(|word| !word.is_empty() && !NOUNS.contains(word)).collect();
+        let is_noun = |word: &str| NOUNS.split_whitespace().any(|noun| noun == word);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty() && !is_noun(word)).collect();
         let called = |word: &&str| {
             CALLED
                 .iter()

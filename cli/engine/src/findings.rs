@@ -23,8 +23,9 @@ pub use doubts::doubts_of_text;
 pub(crate) use evidence::claim_as_written;
 pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
 pub(crate) use fold::{decoded, folded, is_invisible, letters, single_blanks, words};
+pub(crate) use matching::lines_overlap;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
-pub(crate) use refutation::{MAX_LINES, QuotedFile, base_line, check_refutation, is_import, too_long};
+pub(crate) use refutation::{MAX_LINES, QuotedFile, Refuting, base_line, check_refutation, is_import, too_long};
 pub(crate) use relation::{opens_holder, without_texts};
 pub use scan::{
     RawFinding, Report, ScanOutcome, asserted, drafted, half_finding, holds_findings, is_about_words, is_listed,

@@ -87,9 +87,8 @@ pub fn suppress(findings: &mut Vec<Finding>, earlier: &[ExistingFinding], memory
             continue;
         }
         let mut entry = JudgedFinding::kept(finding);
-        entry.remove(FindingFate::Dropped, RemovedBy::Memory);
-        entry.reason_code = Some(SUPPRESSED.to_owned());
-        entry.reason = Some(texts::turned_down(times));
+        let reason = texts::turned_down(times);
+        entry.remove_for(FindingFate::Dropped, RemovedBy::Memory, SUPPRESSED, reason);
         suppressed.push(entry);
     }
     Recalled {

@@ -78,7 +78,7 @@ pub async fn bootstrap(plugins: &mut [Box<dyn ReviewPlugin>]) -> Vec<String> {
 
 /// Runs the second phase in order and assembles the result.
 pub fn configure(plugins: &[Box<dyn ReviewPlugin>]) -> Result<Assembled, PluginError> {
-    let mut contributions = contributions::Contributions::default();
+    let mut contributions = RuntimeConfig::default();
     for plugin in plugins {
         let mut context = ConfigureContext::new(plugin.name(), &mut contributions);
         plugin

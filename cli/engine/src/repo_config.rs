@@ -249,38 +249,41 @@ pub struct BreakGlassSettings {
     pub by: BreakGlassBy,
 }
 
-/// Who may skip a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BreakGlassBy {
-    /// Members with at least the role Developer who have no part in the merge request.
-    #[default]
-    NotAuthor,
-    /// All members with at least the role Developer.
-    Developers,
+conclave_shared::named_enum! {
+    /// Who may skip a review.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub enum BreakGlassBy {
+        /// Members with at least the role Developer who have no part in the merge request.
+        #[default]
+        NotAuthor = "not_author",
+        /// All members with at least the role Developer.
+        Developers = "developers",
+    }
 }
 
-/// How much is worth a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Strictness {
-    /// Only what will hurt: no suggestions.
-    Relaxed,
-    /// The reviewers' own rules as they stand.
-    #[default]
-    Standard,
-    /// Also smaller improvements, if they are certain.
-    Strict,
+conclave_shared::named_enum! {
+    /// How much is worth a comment.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub enum Strictness {
+        /// Only what will hurt: no suggestions.
+        Relaxed = "relaxed",
+        /// The reviewers' own rules as they stand.
+        #[default]
+        Standard = "standard",
+        /// Also smaller improvements, if they are certain.
+        Strict = "strict",
+    }
 }
 
-/// Whether significant concerns fail the job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RepoGate {
-    /// Never.
-    Off,
-    /// Yes.
-    Block,
+conclave_shared::named_enum! {
+    /// Whether significant concerns fail the job.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum RepoGate {
+        /// Never.
+        Off = "off",
+        /// Yes.
+        Block = "block",
+    }
 }
 
 /// Which paths are not reviewed, and which of them do not hold an approval back.

@@ -203,40 +203,32 @@ fn lines(patch: &str) -> impl Iterator<Item = (u32, Option<u32>, &str)> {
 fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
     let first = &places[0];
     let (severity, claim, scenario) = match fault {
-        Fault::Character(Trick::Direction, severity) => (
-            *severity,
-            format!(
-                "This line holds {}, which changes the order in which its characters are shown.",
-                first.what
-            ),
-            "Who reads the line sees other code than the compiler or the interpreter does.",
-        ),
-        Fault::Character(Trick::Separator, severity) => (
-            *severity,
-            format!(
-                "This line holds {}, which ends a line for some tools and not for others.",
-                first.what
-            ),
-            "What looks like a comment or a string can end there, and what follows runs.",
-        ),
-        Fault::Character(Trick::Tag, severity) => (
-            *severity,
-            format!(
-                "This line holds {}, which people do not see and which programs and models read.",
-                first.what
-            ),
-            "Text that no reviewer sees is compared, executed or obeyed.",
-        ),
-        Fault::Character(Trick::Control, severity) => (
-            *severity,
-            format!("This line holds {}, which terminals and editors act on.", first.what),
-            "A terminal, a pager or a log shows another line than the one that runs.",
-        ),
-        Fault::Character(Trick::Invisible, severity) => (
-            *severity,
-            format!("This line holds {}, which people do not see.", first.what),
-            "Two names or strings that look the same are different, and a check that seems to match does not.",
-        ),
+        Fault::Character(trick, severity) => {
+            let (effect, scenario) = match trick {
+                Trick::Direction => (
+                    "changes the order in which its characters are shown",
+                    "Who reads the line sees other code than the compiler or the interpreter does.",
+                ),
+                Trick::Separator => (
+                    "ends a line for some tools and not for others",
+                    "What looks like a comment or a string can end there, and what follows runs.",
+                ),
+                Trick::Tag => (
+                    "people do not see and which programs and models read",
+                    "Text that no reviewer sees is compared, executed or obeyed.",
+                ),
+                Trick::Control => (
+                    "terminals and editors act on",
+                    "A terminal, a pager or a log shows another line than the one that runs.",
+                ),
+                Trick::Invisible => (
+                    "people do not see",
+                    "Two names or strings that look the same are different, and a check that seems to match does not.",
+                ),
+            };
+            let claim = format!("This line holds {}, which {effect}.", first.what);
+            (*severity, claim, scenario)
+        }
         Fault::Encoding => (
             Severity::Critical,
             format!(

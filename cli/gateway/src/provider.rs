@@ -84,12 +84,7 @@ impl Provider {
         Ok(Self {
             wire: upstream.wire,
             endpoint: endpoint.parse().map_err(|_| ConfigError::BaseUrl(name.clone()))?,
-            headers: provider_headers(
-                &upstream.name,
-                upstream.wire,
-                upstream.credential.as_ref(),
-                &upstream.extra_headers,
-            )?,
+            headers: provider_headers(upstream)?,
             connections: Connections::default(),
         })
     }

@@ -15,8 +15,8 @@ mod signatures;
 mod sse;
 mod words;
 
-use conclave_resilience::classify::FailureClass;
-use serde_json::json;
+use conclave_resilience::classify::{FailureClass, ProviderFault};
+use serde_json::{Value, json};
 
 pub(crate) use adapt::Adaptation;
 pub(crate) use mend::mended;
@@ -54,6 +54,15 @@ pub(crate) enum Event {
     Failed(FailureClass),
 }
 
+/// The meaning of data that is not an event of the format.
+const GARBAGE: Event = Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
+
+/// The frame of an event that says by itself of which type it is.
+fn frame(event: &Value) -> String {
+    let kind = event["type"].as_str().unwrap_or_default();
+    format!("event: {kind}\ndata: {event}\n\n")
+}
+
 /// Reads an answer as it passes.
 pub(crate) trait StreamReader: Send + Sync {
     /// The meaning of the next frame that has data.
@@ -63,7 +72,9 @@ pub(crate) trait StreamReader: Send + Sync {
     fn seen(&mut self) -> &mut Seen;
 
     /// The frames for the one that was just read, if runtimes read it in different ways, or not at all.
-    fn rewritten(&mut self) -> Option<String>;
+    fn rewritten(&mut self) -> Option<String> {
+        self.seen().rewritten.take()
+    }
 
     /// Notes the whole calls that wait for the end of an answer, which broke off: they will not come again in it.
     fn broke_off(&mut self) {}
@@ -138,7 +149,7 @@ impl Wire {
                 // Without the number OpenCode does not see the event, takes the stream for a cut one and asks for ever.
                 let error = json!({"type": "error", "sequence_number": 0, "error": {"type": "invalid_request_error",
                                    "code": "invalid_prompt", "message": message, "param": null}});
-                format!("event: error\ndata: {error}\n\n")
+                frame(&error)
             }
         }
     }

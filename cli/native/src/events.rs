@@ -19,19 +19,15 @@ impl Recorder {
     }
 
     fn event(&self, kind: &str, mut properties: Value, size: usize) {
-        if let Some(fields) = properties.as_object_mut() {
-            fields.insert("sessionID".to_owned(), json!(self.session.0));
-        }
+        properties["sessionID"] = json!(self.session.0);
         // What is around the text is short.
         self.journal
             .append(json!({"type": kind, "properties": properties}), size + 200);
     }
 
     fn part(&self, message: &str, mut part: Value, size: usize) {
-        if let Some(fields) = part.as_object_mut() {
-            fields.insert("sessionID".to_owned(), json!(self.session.0));
-            fields.insert("messageID".to_owned(), json!(message));
-        }
+        part["sessionID"] = json!(self.session.0);
+        part["messageID"] = json!(message);
         self.event("message.part.updated", json!({"part": part}), size);
     }
 
@@ -75,9 +71,7 @@ impl Recorder {
     }
 
     fn call(&self, message: &str, call: &ToolCall, mut state: Value, size: usize) {
-        if let Some(fields) = state.as_object_mut() {
-            fields.insert("input".to_owned(), Value::Object(call.input()));
-        }
+        state["input"] = Value::Object(call.input());
         let part = json!({"type": "tool", "tool": call.name, "callID": call.id, "state": state});
         self.part(message, part, size + call.name.len());
     }

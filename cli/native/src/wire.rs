@@ -165,13 +165,6 @@ fn arguments_text(call: &ToolCall) -> String {
     Value::Object(call.input()).to_string()
 }
 
-/// Adds a field to an object.
-fn set(body: &mut Value, name: &str, value: Value) {
-    if let Some(fields) = body.as_object_mut() {
-        fields.insert(name.to_owned(), value);
-    }
-}
-
 /// Appends to a text in an object, which may be missing.
 fn append(fields: &mut Map<String, Value>, name: &str, more: &str) {
     match fields.get_mut(name) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ConfigFault;
+use super::{ConfigFault, fault::of_models};
 use crate::{
     effort::{Effort, Thinking, ThinkingBy, ThinkingRequest},
     model::ModelId,
@@ -141,21 +141,7 @@ impl CapabilityOverrides {
 
 /// The faults of a document's capabilities.
 pub(super) fn faults(capabilities: &BTreeMap<String, CapabilityOverrides>) -> Vec<ConfigFault> {
-    let mut faults = Vec::new();
-    for (name, overrides) in capabilities {
-        let pointer = format!("/capabilities/{}", super::fault::escape(name));
-        if let Err(error) = name.parse::<ModelId>() {
-            faults.push(ConfigFault {
-                pointer: pointer.clone(),
-                detail: error.to_string(),
-            });
-        }
-        faults.extend(overrides.faults().into_iter().map(|(field, detail)| ConfigFault {
-            pointer: format!("{pointer}/{field}"),
-            detail,
-        }));
-    }
-    faults
+    of_models("capabilities", capabilities, CapabilityOverrides::faults)
 }
 
 /// Capabilities of models: an operator's corrections over those of the registry.
@@ -177,24 +163,14 @@ impl CapabilityList {
     /// Those under `PROVIDER/*` are for the models of a provider that the registry does not have.
     pub fn of(&self, model: &ModelId) -> Capabilities {
         let facts = pricing::facts(model);
-        let mut known = facts.map_or(
-            Capabilities {
-                context: UNKNOWN_CONTEXT,
-                max_output: UNKNOWN_OUTPUT,
-                samples: false,
-                temperature: None,
-                top_p: None,
-                thinking: Thinking::default(),
-            },
-            |facts| Capabilities {
-                context: facts.context,
-                max_output: facts.max_output,
-                samples: facts.temperature,
-                temperature: None,
-                top_p: None,
-                thinking: facts.thinking,
-            },
-        );
+        let mut known = Capabilities {
+            context: facts.map_or(UNKNOWN_CONTEXT, |facts| facts.context),
+            max_output: facts.map_or(UNKNOWN_OUTPUT, |facts| facts.max_output),
+            samples: facts.is_some_and(|facts| facts.temperature),
+            temperature: None,
+            top_p: None,
+            thinking: facts.map(|facts| facts.thinking).unwrap_or_default(),
+        };
         if facts.is_none()
             && let Some(all) = self.own.get(&format!("{}/*", model.provider()))
         {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ConfigFault;
+use super::{ConfigFault, fault::of_models};
 use crate::{
     model::ModelId,
     pricing::{self, LongContext, ModelFacts},
@@ -58,20 +58,12 @@ impl ModelPrice {
         }
     }
 
-    /// What is wrong with it; `pointer` is its place.
-    fn faults(&self, pointer: &str) -> Vec<ConfigFault> {
+    /// What is wrong with it, each with the name of its field.
+    fn faults(&self) -> Vec<(&'static str, String)> {
         let mut faults = Vec::new();
-        let mut fault = |name: &str, detail: String| {
-            faults.push(ConfigFault {
-                pointer: format!("{pointer}/{name}"),
-                detail,
-            });
-        };
         if !is_date(&self.as_of) {
-            fault(
-                "as_of",
-                format!("`{}` is not a day: write it as 2026-11-01", shown(&self.as_of)),
-            );
+            let detail = format!("`{}` is not a day: write it as 2026-11-01", shown(&self.as_of));
+            faults.push(("as_of", detail));
         }
         let long = self.long_context;
         for (name, price) in [
@@ -86,10 +78,8 @@ impl ModelPrice {
         ] {
             // Written so that a number that is none is a fault too.
             if price.is_some_and(|price| !(0.0..=HIGHEST).contains(&price)) {
-                fault(
-                    name,
-                    format!("must be between 0 and {HIGHEST}: US dollars per million tokens"),
-                );
+                let detail = format!("must be between 0 and {HIGHEST}: US dollars per million tokens");
+                faults.push((name, detail));
             }
         }
         faults
@@ -98,18 +88,7 @@ impl ModelPrice {
 
 /// What is wrong with the prices of a document.
 pub(super) fn faults(prices: &BTreeMap<String, ModelPrice>) -> Vec<ConfigFault> {
-    let mut faults = Vec::new();
-    for (name, price) in prices {
-        let pointer = format!("/prices/{}", super::fault::escape(name));
-        if let Err(error) = name.parse::<ModelId>() {
-            faults.push(ConfigFault {
-                pointer: pointer.clone(),
-                detail: error.to_string(),
-            });
-        }
-        faults.extend(price.faults(&pointer));
-    }
-    faults
+    of_models("prices", prices, ModelPrice::faults)
 }
 
 /// Prices of models: an operator's, and the built-in ones for the rest.

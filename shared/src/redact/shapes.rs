@@ -1,118 +1,69 @@
 //! Shapes of tokens: what is a secret wherever it stands, whatever its value.
 
-/// A kind of token, known by its beginning and by what follows.
-struct Shape {
-    /// Beginnings of such tokens.
-    prefixes: &'static [&'static str],
-    /// Minimum lengths of the parts behind the beginning, which dots separate.
-    parts: &'static [usize],
-    /// Characters of these parts.
-    alphabet: fn(char) -> bool,
-}
+/// A kind of token: beginnings of such tokens, the minimum lengths of the parts behind the beginning, which dots separate, and the
+/// characters of these parts.
+type Shape = (&'static [&'static str], &'static [usize], fn(char) -> bool);
 
 /// The tokens of well-known services. What looks like an identifier (`hf_`, `npm_`, `ASIA`) needs the length and the alphabet
 /// of the real token; the longest beginning of a service comes first.
 const SHAPES: [Shape; 12] = [
     // GitLab: access, deploy, runner, CI job and trigger tokens, some with dots.
-    Shape {
-        prefixes: &["glcbt-", "gldt-", "glpat-", "glptt-", "glrt-"],
-        parts: &[16],
-        alphabet: is_token_char,
-    },
+    (&["glcbt-", "gldt-", "glpat-", "glptt-", "glrt-"], &[16], is_token_char),
     // GitLab: feature flags, feeds, incoming mail, SCIM, workspaces, registration of runners.
-    Shape {
-        prefixes: &["glffct-", "glft-", "glimt-", "glsoat-", "glwt-", "GR1348941"],
-        parts: &[20],
-        alphabet: is_base64url,
-    },
+    (
+        &["glffct-", "glft-", "glimt-", "glsoat-", "glwt-", "GR1348941"],
+        &[20],
+        is_base64url,
+    ),
     // GitLab: agents for Kubernetes, secrets of OAuth applications.
-    Shape {
-        prefixes: &["glagent-", "gloas-"],
-        parts: &[40],
-        alphabet: is_base64url,
-    },
+    (&["glagent-", "gloas-"], &[40], is_base64url),
     // GitHub: tokens of an installation may hold a JWT.
-    Shape {
-        prefixes: &["ghs_", "github_pat_"],
-        parts: &[20],
-        alphabet: is_token_char,
-    },
-    Shape {
-        prefixes: &["gho_", "ghp_", "ghr_", "ghu_"],
-        parts: &[20],
-        alphabet: is_alphanumeric,
-    },
+    (&["ghs_", "github_pat_"], &[20], is_token_char),
+    (&["gho_", "ghp_", "ghr_", "ghu_"], &[20], is_alphanumeric),
     // Slack.
-    Shape {
-        prefixes: &["xapp-", "xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-"],
-        parts: &[16],
-        alphabet: is_token_char,
-    },
+    (
+        &["xapp-", "xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-"],
+        &[16],
+        is_token_char,
+    ),
     // Anthropic and OpenAI, and services that speak as they do.
-    Shape {
-        prefixes: &["sk-ant-", "sk-proj-"],
-        parts: &[16],
-        alphabet: is_token_char,
-    },
-    Shape {
-        prefixes: &["sk-"],
-        parts: &[24],
-        alphabet: is_token_char,
-    },
+    (&["sk-ant-", "sk-proj-"], &[16], is_token_char),
+    (&["sk-"], &[24], is_token_char),
     // AWS: ids of keys, lasting and temporary.
-    Shape {
-        prefixes: &["AKIA", "ASIA"],
-        parts: &[16],
-        alphabet: |c| c.is_ascii_uppercase() || c.is_ascii_digit(),
-    },
+    (&["AKIA", "ASIA"], &[16], is_uppercase_or_digit),
     // Google, and PyPI: its tokens are macaroons of the same version.
-    Shape {
-        prefixes: &["AIza", "pypi-AgE"],
-        parts: &[35],
-        alphabet: is_base64url,
-    },
+    (&["AIza", "pypi-AgE"], &[35], is_base64url),
     // Hugging Face, npm, Stripe.
-    Shape {
-        prefixes: &["hf_", "npm_", "rk_live_", "sk_live_"],
-        parts: &[24],
-        alphabet: is_alphanumeric,
-    },
-    Shape {
-        prefixes: &["SG."],
-        parts: &[22, 43],
-        alphabet: is_base64url,
-    },
+    (&["hf_", "npm_", "rk_live_", "sk_live_"], &[24], is_alphanumeric),
+    (&["SG."], &[22, 43], is_base64url),
 ];
 
-impl Shape {
-    /// Returns whether the text begins with what has to follow the token's beginning.
-    fn fits(&self, text: &str) -> bool {
-        let mut rest = text;
-        for (index, least) in self.parts.iter().enumerate() {
-            if index > 0 {
-                let Some(behind) = rest.strip_prefix('.') else {
-                    return false;
-                };
-                rest = behind;
-            }
-            let length = run(rest, self.alphabet);
-            if length < *least {
+/// Returns whether the text begins with what has to follow the token's beginning: these parts.
+fn has_parts(text: &str, parts: &[usize], alphabet: fn(char) -> bool) -> bool {
+    let mut rest = text;
+    for (index, least) in parts.iter().enumerate() {
+        if index > 0 {
+            let Some(behind) = rest.strip_prefix('.') else {
                 return false;
-            }
-            rest = &rest[length..];
+            };
+            rest = behind;
         }
-        true
+        let length = run(rest, alphabet);
+        if length < *least {
+            return false;
+        }
+        rest = &rest[length..];
     }
+    true
 }
 
 /// The length of the token that the text begins with, in bytes.
 pub(super) fn token_length(text: &str) -> Option<usize> {
-    SHAPES.iter().find_map(|shape| {
-        let mut tails = shape
-            .prefixes
+    SHAPES.iter().find_map(|(prefixes, parts, alphabet)| {
+        let mut tails = prefixes
             .iter()
             .filter_map(|prefix| Some((prefix, text.strip_prefix(prefix)?)));
-        let (prefix, tail) = tails.find(|(_, tail)| shape.fits(tail))?;
+        let (prefix, tail) = tails.find(|(_, tail)| has_parts(tail, parts, *alphabet))?;
         // Whatever the alphabet is, no rest of the word stays.
         Some(prefix.len() + run(tail, is_token_char))
     })
@@ -133,6 +84,10 @@ fn is_base64url(c: char) -> bool {
 
 fn is_alphanumeric(c: char) -> bool {
     c.is_ascii_alphanumeric()
+}
+
+fn is_uppercase_or_digit(c: char) -> bool {
+    c.is_ascii_uppercase() || c.is_ascii_digit()
 }
 
 #[cfg(test)]

@@ -58,24 +58,16 @@ pub fn classify(files: &[FileChange<'_>], rules: RiskRules, security: &SecurityP
         };
     }
     let few = files.len() <= rules.few_files;
+    let few_files = files_in_words(rules.few_files);
+    let up_to = |lines: u64| format!("up to {} in up to {few_files}", count(lines, "line"));
     let (tier, border) = if few && lines <= rules.trivial_lines {
-        let border = format!(
-            "up to {} in up to {}",
-            count(rules.trivial_lines, "line"),
-            files_in_words(rules.few_files)
-        );
-        (RiskTier::Trivial, border)
+        (RiskTier::Trivial, up_to(rules.trivial_lines))
     } else if few && lines <= rules.lite_lines {
-        let border = format!(
-            "up to {} in up to {}",
-            count(rules.lite_lines, "line"),
-            files_in_words(rules.few_files)
-        );
-        (RiskTier::Lite, border)
+        (RiskTier::Lite, up_to(rules.lite_lines))
     } else if few {
         (RiskTier::Full, format!("more than {}", count(rules.lite_lines, "line")))
     } else {
-        (RiskTier::Full, format!("more than {}", files_in_words(rules.few_files)))
+        (RiskTier::Full, format!("more than {few_files}"))
     };
     let size = format!("{} in {}", count(lines, "changed line"), files_in_words(files.len()));
     RiskAssessment {

@@ -200,9 +200,7 @@ fn is_source_map(content: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Map {
         version: u32,
-        #[serde(default)]
         mappings: Option<String>,
-        #[serde(default)]
         sections: Option<Vec<serde::de::IgnoredAny>>,
     }
     // Servers put a line in front so that no page can load it as a script.

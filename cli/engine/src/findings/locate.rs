@@ -55,10 +55,7 @@ pub(super) fn locate(content: &str, quote: &str, near: u32, changed: impl Fn(u32
 
 fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32) -> bool) -> Option<Place> {
     let exact = Search {
-        lines: (1..)
-            .zip(content.lines())
-            .map(|(number, line)| (number, single_blanks(line)))
-            .collect(),
+        lines: numbered(content, single_blanks),
         near,
         changed,
     };
@@ -70,10 +67,7 @@ fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32
         return None;
     }
     let by_git = Search {
-        lines: (1..)
-            .zip(content.lines())
-            .map(|(number, line)| (number, folded(line)))
-            .collect(),
+        lines: numbered(content, folded),
         ..exact
     };
     if let Some(place) = by_git.find_as_written(&written, folded) {
@@ -87,6 +81,11 @@ fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32
     };
     let written: Vec<&str> = split_lines(quote).map(|(_, line)| line).collect();
     by_separator.find_as_written(&written, folded)
+}
+
+fn numbered(content: &str, fold: fn(&str) -> String) -> Vec<(u32, String)> {
+    let lines = (1..).zip(content.lines());
+    lines.map(|(number, line)| (number, fold(line))).collect()
 }
 
 /// The lines of the file that are most like this quote, with their numbers; those around `near` if none is.
@@ -115,10 +114,7 @@ pub(super) fn nearest(content: &str, quote: &str, near: u32) -> Vec<(u32, String
 /// anything, and to the character, because a look-alike is another name.
 pub(super) fn locate_whole(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<Place> {
     let search = Search {
-        lines: (1..)
-            .zip(content.lines())
-            .map(|(number, line)| (number, single_blanks(line)))
-            .collect(),
+        lines: numbered(content, single_blanks),
         near,
         changed: &changed,
     };

@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
-use conclave_shared::finding::Finding;
+use conclave_shared::{finding::Finding, reviewer::ReviewerName};
 
 /// Two reports of one place whose claims share this part of their words are shown to the judge as one claim.
 const ALIKE: f64 = 0.25;
@@ -89,8 +89,7 @@ fn groups(findings: &[Finding], border: f64, one_place: impl Fn(&Finding, &Findi
 type Place<'f> = (&'f str, RangeInclusive<u32>);
 
 fn anchor(finding: &Finding) -> Place<'_> {
-    let end = finding.end_line.unwrap_or(finding.line).max(finding.line);
-    (&finding.file, finding.line..=end)
+    (&finding.file, finding.lines())
 }
 
 /// The places of all code that the finding quotes.
@@ -104,7 +103,12 @@ fn quoted(finding: &Finding) -> impl Iterator<Item = Place<'_>> {
 }
 
 fn overlap(one: &Place<'_>, other: &Place<'_>) -> bool {
-    one.0 == other.0 && one.1.start() <= other.1.end() && other.1.start() <= one.1.end()
+    one.0 == other.0 && lines_overlap(&one.1, &other.1)
+}
+
+/// Returns whether two ranges have a line in common.
+pub(crate) fn lines_overlap(one: &RangeInclusive<u32>, other: &RangeInclusive<u32>) -> bool {
+    one.start() <= other.end() && other.start() <= one.end()
 }
 
 fn words(claim: &str) -> BTreeSet<String> {
@@ -125,20 +129,10 @@ fn share(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
 /// Records who agrees with whom: each finding of a group is found by everybody in it. Each keeps its own reviewer first.
 pub fn record_agreement(findings: &mut [Finding]) {
     for group in same_claims(findings) {
-        let mut everybody = Vec::new();
-        for &index in &group {
-            for reviewer in &findings[index].found_by {
-                if !everybody.contains(reviewer) {
-                    everybody.push(reviewer.clone());
-                }
-            }
-        }
-        for &index in &group {
-            for reviewer in &everybody {
-                if !findings[index].found_by.contains(reviewer) {
-                    findings[index].found_by.push(reviewer.clone());
-                }
-            }
+        let found_by = group.iter().flat_map(|index| findings[*index].found_by.clone());
+        let everybody: Vec<ReviewerName> = found_by.collect();
+        for index in group {
+            findings[index].add_found_by(&everybody);
         }
     }
 }

@@ -21,16 +21,16 @@ pub(crate) const MAX_LINES: u32 = 60;
 const EVERYWHERE: &str = "else elif end endif pass return break continue begin finally try catch do then fi done esac true false null \
     none nil void undefined const let var default case public private static self this";
 
-/// A quote that stands, and says something that the finding's own quote does not.
+/// Refuting code as it stands at head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refuting {
-    /// The first quoted line at head, from 1.
+    /// Its first line, from 1.
     pub(crate) line: u32,
-    /// The last one.
+    /// Its last one.
     pub(crate) end_line: u32,
     /// The lines as they stand there.
     pub(crate) code: String,
-    /// Whether this change adds, alters or moves any of them.
+    /// Whether this change adds, alters or moves any of them; of code that was found again, also whether it alters its surroundings.
     pub(crate) is_of_this_change: bool,
 }
 
@@ -47,8 +47,8 @@ pub(crate) struct QuotedFile<'a> {
     pub(crate) change: Option<&'a FileDiff>,
 }
 
-/// Checks a quote against a finding, in a review in which these findings accuse code. `Err` says in words for the model what is wrong
-/// with it.
+/// Checks a quote against a finding, in a review in which these findings accuse code: it has to stand, and to say something that the
+/// finding's own quote does not. `Err` says in words for the model what is wrong with it.
 pub(crate) fn check_refutation(
     finding: &Finding,
     accusing: &[Finding],

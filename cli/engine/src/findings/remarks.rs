@@ -18,7 +18,10 @@ use self::{
     grammar::Grammar,
     tokens::{Piece, Token, is_name, normalized, pieces},
 };
-use super::tags::{Name, attributes_of, tags};
+use super::{
+    severe::is_in,
+    tags::{Name, attributes_of, tags},
+};
 
 /// Maximum length of the words beside an empty list that are looked at, in bytes. A clean review is shorter.
 const MAX_WORDS: usize = 12_000;
@@ -29,30 +32,8 @@ const MAX_LINES: usize = 12;
 /// Lines at most without an end of a sentence, a paragraph or an item between them. Each is tried with those in front of it.
 const MAX_JOINED: usize = 100;
 /// Names under which JSON may say something beside its empty list.
-const KEYS: [&str; 22] = [
-    "findings",
-    "issues",
-    "problems",
-    "results",
-    "result",
-    "summary",
-    "conclusion",
-    "comment",
-    "comments",
-    "note",
-    "notes",
-    "message",
-    "status",
-    "verdict",
-    "review",
-    "analysis",
-    "explanation",
-    "reasoning",
-    "count",
-    "total",
-    "reviewer",
-    "files",
-];
+const KEYS: &str = "findings issues problems results result summary conclusion comment comments note notes message \
+    status verdict review analysis explanation reasoning count total reviewer files";
 
 /// The grammars, each of one language.
 static GRAMMARS: LazyLock<Vec<Grammar>> = LazyLock::new(|| {
@@ -216,7 +197,7 @@ fn say(value: &Value, said: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| say(item, said)),
         Value::Object(fields) => {
             for (name, field) in fields {
-                if KEYS.contains(&name.as_str()) {
+                if is_in(KEYS, name) {
                     say(field, said);
                 } else {
                     said.push(format!("{name}: {field}"));

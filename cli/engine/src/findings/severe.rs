@@ -1,59 +1,10 @@
 //! Words for something severe, and for what turns them into their opposite, in the languages that reviews are written in.
 
 /// Stems of words for something severe, in the languages that reviews are written in.
-const SEVERE: &[&str] = &[
-    "critical",
-    "blocker",
-    "severity",
-    "vulnerab",
-    "severe",
-    "injection",
-    "exploit",
-    "kritisch",
-    "schwerwieg",
-    "sicherheitsl",
-    "schwachstelle",
-    "injektion",
-    "critique",
-    "vulnérab",
-    "faille",
-    "crític",
-    "crítica",
-    "grave",
-    "inyecci",
-    "injeç",
-    "critico",
-    "critica",
-    "iniezion",
-    "kritiek",
-    "ernstig",
-    "kwetsba",
-    "krytyczn",
-    "podatno",
-    "wstrzyk",
-    "критич",
-    "уязвим",
-    "инъекц",
-    "критичн",
-    "вразлив",
-    "ін'єкц",
-    "серьёзн",
-    "серьезн",
-    "致命",
-    "严重",
-    "嚴重",
-    "漏洞",
-    "注入",
-    "重大",
-    "脆弱性",
-    "インジェクション",
-    "심각",
-    "취약",
-    "인젝션",
-    "حرج",
-    "خطير",
-    "ثغرة",
-];
+const SEVERE: &str = "critical blocker severity vulnerab severe injection exploit kritisch schwerwieg sicherheitsl \
+    schwachstelle injektion critique vulnérab faille crític crítica grave inyecci injeç critico critica iniezion \
+    kritiek ernstig kwetsba krytyczn podatno wstrzyk критич уязвим инъекц критичн вразлив ін'єкц серьёзн серьезн 致命 \
+    严重 嚴重 漏洞 注入 重大 脆弱性 インジェクション 심각 취약 인젝션 حرج خطير ثغرة";
 /// Beginnings of words and phrases for harm, in the same languages: a model that has seen none writes them in plans and questions
 /// only.
 const ALARMING: &[&str] = &[
@@ -180,103 +131,28 @@ const ALARMING: &[&str] = &[
     "تسريب",
 ];
 /// Words for what comes from outside, which alarm beside one that runs it.
-const INPUTS: &[&str] = &[
-    "input",
-    "untrusted",
-    "eingabe",
-    "benutzereingabe",
-    "entrée",
-    "entrada",
-    "invoer",
-    "wejści",
-    "ввод",
-    "введ",
-    "输入",
-    "輸入",
-    "入力",
-    "입력",
-    "مدخلات",
-];
+const INPUTS: &str = "input untrusted eingabe benutzereingabe entrée entrada invoer wejści ввод введ 输入 輸入 入力 입력 \
+    مدخلات";
 /// Names of what runs a text.
 const RUNNING: &[&str] = &["eval", "evals", "exec", "execs"];
 /// Words between those of an enumeration of what there is none of.
-const JOINING: &[&str] = &[
-    "or",
-    "and",
-    "nor",
-    "oder",
-    "und",
-    "ou",
-    "et",
-    "o",
-    "y",
-    "e",
-    "of",
-    "lub",
-    "ani",
-    "или",
-    "и",
-    "або",
-    "чи",
-    "data",
-    "loss",
-    "race",
-    "condition",
-    "conditions",
-    "remote",
-    "arbitrary",
-    "code",
-    "execution",
-];
+const JOINING: &str = "or and nor oder und ou et o y e of lub ani или и або чи data loss race condition conditions \
+    remote arbitrary code execution";
 /// Words that turn what follows them into its opposite.
-const NEGATIONS: &[&str] = &[
-    "no",
-    "not",
-    "none",
-    "nothing",
-    "without",
-    "never",
-    "zero",
-    "0",
-    "neither",
-    "nor",
-    "any",
-    "non",
-    "kein",
-    "keine",
-    "keinen",
-    "keiner",
-    "nicht",
-    "ohne",
-    "aucun",
-    "aucune",
-    "pas",
-    "sans",
-    "ningún",
-    "ninguna",
-    "ninguno",
-    "sin",
-    "nenhum",
-    "nenhuma",
-    "sem",
-    "nessun",
-    "nessuna",
-    "senza",
-    "geen",
-    "brak",
-    "żadnych",
-    "нет",
-    "не",
-    "без",
-    "немає",
-    "لا",
-];
+const NEGATIONS: &str = "no not none nothing without never zero 0 neither nor any non kein keine keinen keiner nicht \
+    ohne aucun aucune pas sans ningún ninguna ninguno sin nenhum nenhuma sem nessun nessuna senza geen brak żadnych \
+    нет не без немає لا";
 /// The same in scripts that part no words.
 const CLOSE_NEGATIONS: &[&str] = &["没", "沒", "未", "无", "無", "없"];
 /// Number of words that a negation reaches.
 pub(super) const REACH: usize = 5;
 /// Maximum length of the text in front of a word in which a negation is looked for, in bytes.
 const MAX_BACK: usize = 256;
+
+/// Returns whether a list, with blanks between its words, has this word.
+pub(super) fn is_in(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == word)
+}
 
 fn is_between_words(character: char) -> bool {
     !(character.is_alphanumeric() || matches!(character, '\'' | '’'))
@@ -299,7 +175,7 @@ fn near_end(text: &str) -> &str {
 }
 
 pub(super) fn is_negation(word: &str) -> bool {
-    NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
+    is_in(NEGATIONS, word) || word.ends_with("n't") || word.ends_with("n’t")
 }
 
 /// Returns whether a sentence has a word for something severe that no word in front of it denies.
@@ -309,7 +185,7 @@ pub(super) fn is_severe(sentence: &str) -> bool {
 
 /// The stems of such words of a sentence in lower case.
 pub(super) fn severe_stems(lower: &str) -> impl Iterator<Item = &'static str> {
-    SEVERE.iter().copied().filter(move |stem| {
+    SEVERE.split_ascii_whitespace().filter(move |stem| {
         let mut places = lower.match_indices(*stem);
         places.any(|(at, _)| !is_denied(&lower[..at]))
     })
@@ -318,15 +194,13 @@ pub(super) fn severe_stems(lower: &str) -> impl Iterator<Item = &'static str> {
 /// Returns whether a sentence in lower case has a word for harm, or lets something run what comes from outside, and no word in front
 /// denies it.
 pub(super) fn is_alarming(lower: &str) -> bool {
-    let has = |stems: &[&str]| {
-        stems.iter().any(|stem| {
-            let mut places = lower.match_indices(stem);
-            places.any(|(at, _)| {
-                begins_word(&lower[..at], stem) && !is_denied(&lower[..at]) && !is_listed_none(&lower[..at])
-            })
-        })
+    let has = |stem: &str| {
+        let mut places = lower.match_indices(stem);
+        places
+            .any(|(at, _)| begins_word(&lower[..at], stem) && !is_denied(&lower[..at]) && !is_listed_none(&lower[..at]))
     };
-    has(ALARMING) || (has(INPUTS) && words(lower).any(|word| RUNNING.contains(&word)))
+    let has_input = || INPUTS.split_ascii_whitespace().any(has);
+    ALARMING.iter().any(|stem| has(stem)) || (has_input() && words(lower).any(|word| RUNNING.contains(&word)))
 }
 
 fn begins_word(before: &str, stem: &str) -> bool {
@@ -349,8 +223,8 @@ fn is_denied(before: &str) -> bool {
 /// Returns whether a text ends in an enumeration of what there is none of: "no crash, leak or".
 fn is_listed_none(before: &str) -> bool {
     let is_of_list = |word: &str| {
-        let mut stems = ALARMING.iter().chain(SEVERE);
-        JOINING.contains(&word) || stems.any(|stem| word.starts_with(stem))
+        let mut stems = ALARMING.iter().copied().chain(SEVERE.split_ascii_whitespace());
+        is_in(JOINING, word) || stems.any(|stem| word.starts_with(stem))
     };
     let first = last_words(before).find(|word| !is_of_list(word));
     first.is_some_and(is_negation)

@@ -91,78 +91,12 @@ pub(super) fn category_of(written: &str) -> String {
 }
 
 /// Stems of what is done to steer a model.
-const STEERING: &[&str] = &[
-    "inject",
-    "manipul",
-    "hijack",
-    "steer",
-    "smuggl",
-    "poison",
-    "subver",
-    "influenc",
-    "injek",
-    "inyec",
-    "injeç",
-    "iniez",
-    "iniett",
-    "wstrzyk",
-    "инъекц",
-    "инжект",
-    "ін'єкц",
-    "внедрен",
-    "манипул",
-    "маніпул",
-    "注入",
-    "操纵",
-    "操縱",
-    "操作",
-    "劫持",
-    "インジェクション",
-    "誘導",
-    "인젝션",
-    "주입",
-    "조작",
-    "حقن",
-];
+const STEERING: &str = "inject manipul hijack steer smuggl poison subver influenc injek inyec injeç iniez iniett \
+    wstrzyk инъекц инжект ін'єкц внедрен манипул маніпул 注入 操纵 操縱 操作 劫持 インジェクション 誘導 인젝션 주입 조작 حقن";
 /// Stems of what is steered.
-const STEERED: &[&str] = &[
-    "prompt",
-    "llm",
-    "instruction",
-    "instruct",
-    "instruk",
-    "instruc",
-    "instruç",
-    "istruz",
-    "anweisung",
-    "review",
-    "agent",
-    "model",
-    "assistant",
-    "chatbot",
-    "промпт",
-    "промт",
-    "подсказ",
-    "инструкц",
-    "інструкц",
-    "запрос",
-    "提示",
-    "指令",
-    "大模型",
-    "模型",
-    "评审",
-    "評審",
-    "人工智能",
-    "プロンプト",
-    "指示",
-    "レビュー",
-    "프롬프트",
-    "리뷰",
-    "지시",
-    "موجه",
-    "تعليمات",
-    "أوامر",
-];
+const STEERED: &str = "prompt llm instruction instruct instruk instruc instruç istruz anweisung review agent model \
+    assistant chatbot промпт промт подсказ инструкц інструкц запрос 提示 指令 大模型 模型 评审 評審 人工智能 プロンプト 指示 レビュー 프롬프트 리뷰 지시 \
+    موجه تعليمات أوامر";
 /// Words for a model that are parts of other words.
 const STEERED_WORDS: &[&str] = &["ai", "ki", "ia", "gpt", "ии", "ші", "llms", "bot"];
 
@@ -185,10 +119,11 @@ const STEERING_NAMES: &[&str] = &[
 fn is_injection(category: &str) -> bool {
     let words = plain_words(category);
     let joined = words.concat();
-    let has = |stems: &[&str]| stems.iter().any(|stem| joined.contains(&plain_words(stem).concat()));
+    let is_said = |stem: &str| joined.contains(&plain_words(stem).concat());
+    let has = |stems: &str| stems.split_ascii_whitespace().any(is_said);
     let is_aim = |word: &String| STEERED_WORDS.iter().any(|aim| plain_words(aim).concat() == *word);
     let is_named = || STEERING_NAMES.iter().any(|name| plain_words(name).concat() == joined);
-    is_named() || has(&["jailbreak"]) || (has(STEERING) && (has(STEERED) || words.iter().any(is_aim)))
+    is_named() || is_said("jailbreak") || (has(STEERING) && (has(STEERED) || words.iter().any(is_aim)))
 }
 
 /// Returns whether a claim speaks of an attempt to steer the review.

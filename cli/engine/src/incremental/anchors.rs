@@ -8,7 +8,9 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 use super::{
-    parts::{Haystack, MIN_CODE, find_code, find_words, parts_of_code, parts_of_words, readings, without_labels},
+    parts::{
+        Haystack, MIN_CODE, find_code, find_words, hash_of, parts_of_code, parts_of_words, readings, without_labels,
+    },
     rewritten::rewritten,
     unbroken::unbroken,
     wording::Wording,
@@ -371,10 +373,6 @@ fn squeezed(lines: &[String]) -> Option<Squeezed> {
 
 fn without_space(text: &str) -> String {
     text.chars().filter(|character| !character.is_whitespace()).collect()
-}
-
-fn hash_of(text: &str) -> String {
-    hex::encode(&Sha256::digest(text)[..8])
 }
 
 pub(super) fn hash(lines: &[String]) -> String {

@@ -80,10 +80,7 @@ pub fn assess(
     words: WhoseWords,
     rules: &RuleBook,
 ) -> Vec<ExistingFinding> {
-    let lines: HashMap<&str, Lines> = texts
-        .iter()
-        .map(|(path, text)| (path.as_str(), Lines::new(text)))
-        .collect();
+    let lines = lines_of(texts);
     let mut all = existing;
     let mut left: Vec<(String, u32)> = Vec::new();
     for entry in &carry_over.findings {
@@ -132,6 +129,12 @@ pub fn assess(
         finding.text = texts.get(&finding.record.file).and_then(|text| text_identity(text));
     }
     all
+}
+
+/// The lines of these texts.
+pub(super) fn lines_of(texts: &Texts) -> HashMap<&str, Lines> {
+    let texts = texts.iter();
+    texts.map(|(path, text)| (path.as_str(), Lines::new(text))).collect()
 }
 
 /// Notes what has become of the code that refuted findings, and brings back those that nothing else remembers and whose refutation
@@ -231,13 +234,12 @@ fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
             let is_rival = |other: usize| {
                 let (one, two) = (&all[at].record, &all[other].record);
                 let code = |record: &FindingRecord| record.anchor.as_ref().map(|anchor| anchor.code.clone());
-                let is_found =
-                    |of: usize| matches!(all[of].anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
+                let is_found = |of: usize| all[of].anchor.stands();
                 // Two problems of one line have been there together. And what people have settled takes no place from what
                 // is open.
                 is_found(at)
                     && is_found(other)
-                    && is_live(&all[other])
+                    && all[other].is_live()
                     && left[at] != left[other]
                     && (&one.category, &one.file, one.line, code(one))
                         == (&two.category, &two.file, two.line, code(two))
@@ -259,7 +261,7 @@ fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
 pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
     existing.iter().any(|finding| {
         let says_more = || unanswered(finding).is_some() && !is_settled_by_word(finding);
-        is_live(finding) && (may_be_fixed(finding) || says_more()) && !is_heard(finding)
+        finding.is_live() && (may_be_fixed(finding) || says_more()) && !is_heard(finding)
     })
 }
 
@@ -267,18 +269,7 @@ pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
 pub fn has_open(existing: &[ExistingFinding]) -> bool {
     let is_over =
         |finding: &ExistingFinding| matches!(finding.before, Before::Fixed | Before::Resolved | Before::Declined);
-    existing.iter().any(|finding| is_live(finding) && !is_over(finding)) || needs_judge(existing)
-}
-
-/// Returns whether a finding has not been closed by those who may.
-fn is_live(finding: &ExistingFinding) -> bool {
-    match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther | ThreadState::Unknown => {
-            true
-        }
-        ThreadState::ResolvedByAuthor => !finding.author_may_settle,
-        ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
-    }
+    existing.iter().any(|finding| finding.is_live() && !is_over(finding)) || needs_judge(existing)
 }
 
 /// Finds the code again from where the last review had it, which the thread of one that has moved does not tell; or else from where the

@@ -2,10 +2,10 @@
 
 use conclave_shared::{finding::Fingerprint, severity::Severity};
 
-use super::{Identities, Objects, refuted::MAX_REFUTED, unlisted::OfChange};
+use super::{refuted::MAX_REFUTED, unlisted::OfChange};
 use crate::review::{
-    Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, PathId, RefutedFinding, Remembered,
-    RememberedUnproven, ReviewedFiles, ReviewerReport, Unlisted,
+    Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, RefutedFinding, Remembered,
+    ReviewedFiles, ReviewerReport,
 };
 
 /// The version of the carry-over's shape.
@@ -35,24 +35,9 @@ pub struct Done<'a> {
     pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,
-    /// What earlier reviews looked at and is still as it was.
-    pub earlier: Vec<ReviewedFiles>,
-    /// The paths that the change touches.
-    pub touched: Vec<PathId>,
-    /// Serious findings without proof, of this review and of earlier ones.
-    pub unproven: Vec<RememberedUnproven>,
-    /// Patches with findings of earlier reviews for which there was no room.
-    pub unlisted: Vec<Unlisted>,
-    /// Serious findings that earlier reviews refuted by code.
-    pub refuted_before: Vec<RefutedFinding>,
-    /// The identities of all patches of the change.
-    pub identities: Identities,
-    /// The objects of its files at head, by their paths.
-    pub objects: Objects,
-    /// The newest comment that a judge has read, in this review or before it.
-    pub heard: u64,
-    /// The number of questions that judges were given, in this review and before it.
-    pub asked: u64,
+    /// What is told whatever the findings are, with what nothing proves. The findings are put in place of those here, and what this review
+    /// has reviewed and refuted in front of what earlier ones have.
+    pub kept: CarryOver,
     /// The marks of members' words in threads that a judge has read, by their findings.
     pub heard_words: Vec<(Fingerprint, String)>,
 }
@@ -115,6 +100,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
             patches: done.patches,
         });
     }
+    let mut kept = done.kept;
     let is_over = |before: &RefutedFinding| {
         let own = &before.record;
         refuted.iter().any(|known| known.record.fingerprint == own.fingerprint)
@@ -122,28 +108,18 @@ pub fn remember(done: Done<'_>) -> CarryOver {
                 .iter()
                 .any(|known| known.fingerprint == own.fingerprint && known.severity >= own.severity && stood(known))
     };
-    let before: Vec<RefutedFinding> = done
-        .refuted_before
-        .into_iter()
-        .filter(|before| !is_over(before))
-        .collect();
+    kept.refuted.retain(|before| !is_over(before));
     // Their files may not have been reviewed again.
-    refuted.extend(before);
-    reviewed.extend(done.earlier);
+    refuted.append(&mut kept.refuted);
+    reviewed.append(&mut kept.reviewed);
     // In one order whatever the judge's is, so that a second review that finds the same changes nothing.
     findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
     CarryOver {
         schema: SCHEMA,
         findings,
         reviewed,
-        touched: done.touched,
-        unproven: done.unproven,
         refuted,
-        unlisted: done.unlisted,
-        patches: done.identities,
-        objects: done.objects,
-        heard: done.heard,
-        asked: done.asked,
+        ..kept
     }
     .within(MAX_CARRY_OVER_BYTES)
 }

@@ -5,8 +5,11 @@ use conclave_shared::{
 use super::*;
 use crate::{
     diff::FileDiff,
-    incremental::{still_unlisted, test_support::fresh, unlisted_hold},
-    review::{Coverage, HoldCause, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, UnprovenFinding},
+    incremental::{Identities, Objects, still_unlisted, test_support::fresh, unlisted_hold},
+    review::{
+        Coverage, HoldCause, JudgedFinding, PathId, RememberedUnproven, Review, ReviewerReport, SCHEMA_VERSION,
+        UnprovenFinding,
+    },
 };
 
 fn review(findings: Vec<JudgedFinding>) -> Review {
@@ -61,6 +64,13 @@ fn patches(count: usize) -> Vec<PatchId> {
         .collect()
 }
 
+fn kept() -> CarryOver {
+    CarryOver {
+        touched: vec![PathId::new("a.py")],
+        ..CarryOver::default()
+    }
+}
+
 fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
     Done {
         head_sha: &review.head_sha,
@@ -71,15 +81,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         settled: Vec::new(),
         unseen: Vec::new(),
         patches,
-        earlier: Vec::new(),
-        touched: vec![PathId::new("a.py")],
-        unproven: Vec::new(),
-        unlisted: Vec::new(),
-        refuted_before: Vec::new(),
-        identities: Identities::new(),
-        objects: Objects::new(),
-        heard: 0,
-        asked: 0,
+        kept: kept(),
         heard_words: Vec::new(),
     }
 }
@@ -113,7 +115,10 @@ fn a_review_that_is_not_whole_counts_for_nothing() {
     };
     for review in [gap, partial, degraded] {
         let done = Done {
-            earlier: vec![earlier.clone()],
+            kept: CarryOver {
+                reviewed: vec![earlier.clone()],
+                ..kept()
+            },
             ..done(&review, patches(2))
         };
         // What was reviewed before stays so.
@@ -284,8 +289,11 @@ fn findings_without_room_hold_until_their_patch_changes() {
         ])
     };
     let done = Done {
-        identities: identities(0),
-        objects: Objects::from([(file.clone(), "1f".to_owned())]),
+        kept: CarryOver {
+            patches: identities(0),
+            objects: Objects::from([(file.clone(), "1f".to_owned())]),
+            ..kept()
+        },
         ..done(&review, patches(1))
     };
     let carry_over = remember(done).within(20_000);
@@ -333,7 +341,10 @@ fn what_nothing_proved_gives_way_to_its_patches_before_the_note_is_too_long() {
     });
     let most = 20_000;
     let carry_over = remember(Done {
-        unproven: unproven.collect(),
+        kept: CarryOver {
+            unproven: unproven.collect(),
+            ..kept()
+        },
         ..done(&review(vec![fresh("F1", Severity::Critical, "a")]), Vec::new())
     })
     .within(most);

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use conclave_shared::finding::{Finding, Fingerprint};
 
 use crate::{
-    findings::{claims_agree, poor_instructions},
+    findings::{claims_agree, lines_overlap, poor_instructions},
     review::{AnchorState, ExistingFinding, JudgedFinding},
 };
 
@@ -127,20 +127,16 @@ fn is_on_its_lines(finding: &ExistingFinding, new: &Finding) -> bool {
     let steers = record.is_prompt_injection() || new.is_prompt_injection();
     let own_rule = record.rule.as_ref().map(|rule| &rule.id);
     let breaks_another = new.rule.as_ref().is_some_and(|rule| own_rule != Some(&rule.id));
-    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
-    stands && is_at(finding, new) && !steers && !breaks_another
+    finding.anchor.stands() && is_at(finding, new) && !steers && !breaks_another
 }
 
-fn is_at(finding: &ExistingFinding, new: &Finding) -> bool {
-    let record = &finding.record;
-    record.file == new.file
-        && record.line <= new.end_line.unwrap_or(new.line).max(new.line)
-        && new.line <= record.end_line.unwrap_or(record.line).max(record.line)
+/// Returns whether a new finding is about lines of an earlier one, as it is recorded.
+pub(super) fn is_at(finding: &ExistingFinding, new: &Finding) -> bool {
+    finding.record.file == new.file && lines_overlap(&finding.record.lines(), &new.lines())
 }
 
 fn overlap(one: &JudgedFinding, other: &JudgedFinding) -> bool {
-    let end = |entry: &JudgedFinding| entry.finding.end_line.unwrap_or(entry.finding.line);
-    one.finding.line <= end(other) && other.finding.line <= end(one)
+    lines_overlap(&one.finding.lines(), &other.finding.lines())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Two runs of one commit know nothing of each other when they begin. Whichever posts last must not make milder what the other
 //! one found: what stands by its word becomes a part of this review, and this one approves nothing and lifts nothing.
 
+use std::cmp::Reverse;
+
 use conclave_shared::verdict::Verdict;
 
 use crate::{
@@ -37,10 +39,8 @@ impl Review {
             self.summary = format!("{OF_BOTH} {}", self.summary);
         }
         // What stands comes first, the severe before others, as after every review.
-        self.findings.sort_by(|a, b| {
-            let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
-            key(b).cmp(&key(a))
-        });
+        let rank = |entry: &JudgedFinding| Reverse((entry.stands(), entry.finding.severity));
+        self.findings.sort_by_key(rank);
         if let Some(cause) = meanwhile.stopped {
             self.stop(cause);
         }

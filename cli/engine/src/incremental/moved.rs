@@ -200,8 +200,7 @@ fn taken_by_others(existing: &[ExistingFinding], at: usize, path: &str) -> Vec<u
     let own = &existing[at].record;
     let others = existing.iter().enumerate().filter(|(other, finding)| {
         let record = &finding.record;
-        let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
-        *other != at && stands && record.file == path && record.category == own.category
+        *other != at && finding.anchor.stands() && record.file == path && record.category == own.category
     });
     others.map(|(_, finding)| finding.record.line).collect()
 }

@@ -225,7 +225,7 @@ fn sum_of(bytes: &[u8]) -> u64 {
         .fold(0_u64, |sum, byte| (sum * BASE + u64::from(*byte)) % MODULUS)
 }
 
-fn hash_of(text: &str) -> String {
+pub(super) fn hash_of(text: &str) -> String {
     hex::encode(&Sha256::digest(text)[..8])
 }
 

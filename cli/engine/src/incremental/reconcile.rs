@@ -4,6 +4,8 @@ mod accepted;
 mod decide;
 mod surviving;
 
+use std::cmp::Reverse;
+
 use conclave_shared::{
     finding::Fingerprint,
     telemetry::{FindingFate, SettledBy, Settlement},
@@ -12,7 +14,7 @@ use conclave_shared::{
 use self::{
     accepted::accepted,
     decide::{Outcome, Seen, change, decide, is_unseen, lacks_right, who_lacks_right},
-    surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, note_unmerged, refuted, repeats, stand},
+    surviving::{is_deleted, is_repeat_by_code, note_disagreement, note_unmerged, refuted, repeats, stand},
 };
 use super::{
     EarlierVerdicts, ReplyIntent,
@@ -24,7 +26,7 @@ use crate::{
     memory::claim_key,
     review::{
         AcceptedFinding, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, Remembered,
-        SettledFinding, ThreadAction, ThreadState,
+        RemovedBy, SettledFinding, ThreadAction, ThreadState,
     },
 };
 
@@ -133,12 +135,8 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                 };
                 let settled_too: Vec<usize> = repeats.iter().filter(|at| !by_word(at)).copied().collect();
                 for repeat in &settled_too {
-                    drop_as(
-                        &mut judged[*repeat],
-                        FindingFate::Dropped,
-                        "already_handled",
-                        texts::SETTLED,
-                    );
+                    let (fate, by) = (FindingFate::Dropped, RemovedBy::EarlierReview);
+                    judged[*repeat].remove_for(fate, by, "already_handled", texts::SETTLED);
                 }
             }
         }
@@ -149,10 +147,8 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
     settled
         .findings
         .splice(0..0, judged.into_iter().filter(|entry| !entry.finding.id.is_empty()));
-    settled.findings.sort_by(|a, b| {
-        let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
-        key(b).cmp(&key(a))
-    });
+    let rank = |entry: &JudgedFinding| Reverse((entry.stands(), entry.finding.severity));
+    settled.findings.sort_by_key(rank);
     settled
 }
 

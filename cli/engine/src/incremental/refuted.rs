@@ -1,13 +1,11 @@
 //! Serious findings that a judge took out by code. They stay out for as long as that code stands and theirs does not change; where
 //! it is code of the change itself, the bot leaves the approval to a person, because nothing of them is decided anew.
 
-use std::collections::HashMap;
-
 use conclave_shared::{path_globs::PathGlobs, telemetry::FindingFate};
 
 use super::{
-    Lines, Texts,
-    assess::{file_of, is_there},
+    Texts,
+    assess::{file_of, is_there, lines_of},
     authority::is_settled_by_word,
     surroundings::standing,
 };
@@ -147,11 +145,6 @@ pub fn refuting_files(refuted: &[RefutedFinding], files: &[FileDiff]) -> Vec<Str
     paths.sort();
     paths.dedup();
     paths
-}
-
-fn lines_of(texts: &Texts) -> HashMap<&str, Lines> {
-    let texts = texts.iter();
-    texts.map(|(path, text)| (path.as_str(), Lines::new(text))).collect()
 }
 
 /// The findings that earlier reviews refuted by code of the change itself, where the code of both is as it was, and no person has settled it

@@ -6,7 +6,7 @@ mod block;
 use self::block::Code;
 use super::anchors::{CodePlace, Lines, hash, index};
 use crate::{
-    findings::{QuotedFile, base_line, without_texts},
+    findings::{QuotedFile, Refuting, base_line, without_texts},
     review::{Squeezed, Surroundings},
 };
 
@@ -15,19 +15,6 @@ const QUOTES: [&str; 3] = ["\"\"\"", "'''", "`"];
 
 /// The beginnings of lines that hold nothing, whatever their indentation is.
 const REMARKS: [&str; 4] = ["#", "//", "/*", "*"];
-
-/// Refuting code as it stands at head.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// Its first line, from 1.
-    pub(super) line: u32,
-    /// Its last one.
-    pub(super) end_line: u32,
-    /// The lines.
-    pub(super) code: String,
-    /// True if the change itself has brought it there, or has altered its surroundings.
-    pub(super) is_of_this_change: bool,
-}
 
 /// A piece of text at head that is the code.
 #[derive(Debug)]
@@ -138,7 +125,7 @@ impl Surroundings {
 
 /// Returns where the code stands: where the change leaves it as it was, under the lines that are known of it, or else in lines of the change
 /// in their place. Without known surroundings, as in what older versions wrote, any place will do.
-pub(super) fn standing(code: &Squeezed, known: Option<&Surroundings>, file: QuotedFile<'_>) -> Option<Standing> {
+pub(super) fn standing(code: &Squeezed, known: Option<&Surroundings>, file: QuotedFile<'_>) -> Option<Refuting> {
     let versions = Versions::of(file);
     let (head, base) = (&versions.head.lines, &versions.base.lines);
     let pieces = versions.pieces(code);
@@ -160,7 +147,7 @@ pub(super) fn standing(code: &Squeezed, known: Option<&Surroundings>, file: Quot
     let of_change = || pieces.iter().find(|piece| is_own(piece) || is_under_another(piece));
     let piece = as_it_was.or_else(of_change)?;
     let (line, end_line) = (piece.place.line, piece.place.end_line);
-    Some(Standing {
+    Some(Refuting {
         line,
         end_line,
         code: excerpt(head, line, end_line),

@@ -6,7 +6,7 @@ use conclave_shared::{
 };
 
 use crate::{
-    findings::{claims_agree, repeats},
+    findings::{claims_agree, lines_overlap, repeats},
     review::{JudgedFinding, RemovedBy},
 };
 
@@ -16,7 +16,9 @@ use crate::{
 pub(super) fn may_repeat(one: &Finding, other: &Finding) -> bool {
     let rules = one.rule.as_ref().zip(other.rule.as_ref());
     let is_covered = one.severity <= other.severity && rules.is_none_or(|(one, other)| one.id == other.id);
-    one.file == other.file && overlap(one, other) && (one.category == other.category || is_covered)
+    one.file == other.file
+        && lines_overlap(&one.lines(), &other.lines())
+        && (one.category == other.category || is_covered)
 }
 
 /// Merges a group into the best proved of it, which takes over who found it, the worst severity and the most confidence.
@@ -46,17 +48,15 @@ pub(super) fn merge(judged: &mut [JudgedFinding], group: &[usize]) {
         kept.severity = kept.severity.max(severity);
         kept.confidence = kept.confidence.max(confidence);
         kept.rule = RuleCitation::graver(kept.rule.take(), rule.as_ref());
-        for reviewer in found_by {
-            if !kept.found_by.contains(&reviewer) {
-                kept.found_by.push(reviewer);
-            }
-        }
+        kept.add_found_by(&found_by);
         let id = kept.id.clone();
-        let merged = &mut judged[index];
-        merged.remove(FindingFate::Merged, RemovedBy::Rules);
-        merged.reason_code = Some("duplicate".into());
-        merged.reason = Some(format!("the same problem as {id}"));
+        merge_into(&mut judged[index], &id);
     }
+}
+
+fn merge_into(repeat: &mut JudgedFinding, kept: &str) {
+    let reason = format!("the same problem as {kept}");
+    repeat.remove_for(FindingFate::Merged, RemovedBy::Rules, "duplicate", reason);
 }
 
 /// Merges findings that stand, have one fingerprint on the same lines and say nearly the same, also where the coordinator keeps
@@ -76,12 +76,9 @@ pub(super) fn merge_identical(judged: &mut [JudgedFinding]) {
 }
 
 fn is_same_place(one: &Finding, other: &Finding) -> bool {
-    one.fingerprint == other.fingerprint && overlap(one, other) && claims_agree(&one.claim, &other.claim)
-}
-
-fn overlap(one: &Finding, other: &Finding) -> bool {
-    let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line).max(finding.line);
-    one.line <= end(other) && other.line <= end(one)
+    one.fingerprint == other.fingerprint
+        && lines_overlap(&one.lines(), &other.lines())
+        && claims_agree(&one.claim, &other.claim)
 }
 
 /// Merges what the coordinator has not decided on into its repeats that stand. What it has decided stays as it is.
@@ -106,10 +103,7 @@ pub(super) fn merge_undecided(judged: &mut [JudgedFinding], is_decided: impl Fn(
                     {
                         let id = judged[keeper].finding.id.clone();
                         judged[keeper].production_risk |= judged[index].production_risk;
-                        let entry = &mut judged[index];
-                        entry.remove(FindingFate::Merged, RemovedBy::Rules);
-                        entry.reason_code = Some("duplicate".into());
-                        entry.reason = Some(format!("the same problem as {id}"));
+                        merge_into(&mut judged[index], &id);
                     }
                 }
             }

@@ -32,9 +32,8 @@ pub fn judge_without_model(findings: Vec<Finding>) -> Vec<JudgedFinding> {
         }
         let finding = &mut entry.finding;
         if finding.confidence < MIN_CONFIDENCE {
-            entry.remove(FindingFate::Dropped, RemovedBy::Rules);
-            entry.reason_code = Some("speculative".into());
-            entry.reason = Some(format!("confidence below {MIN_CONFIDENCE:.2} and no judge to look"));
+            let reason = format!("confidence below {MIN_CONFIDENCE:.2} and no judge to look");
+            entry.remove_for(FindingFate::Dropped, RemovedBy::Rules, "speculative", reason);
         } else if finding.lacks_second_quote() && finding.severity == Severity::Warning && finding.on_breach().is_none()
         {
             entry.reported = Some(finding.severity);

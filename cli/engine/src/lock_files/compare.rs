@@ -9,7 +9,10 @@ use std::collections::HashSet;
 
 use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
-use super::{entry::LockFile, usual_registries};
+use super::{
+    entry::{Entry, LockFile},
+    usual_registries,
+};
 
 /// A changed lock file.
 pub(super) struct Change<'a> {
@@ -22,6 +25,11 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
+    /// The entries at base.
+    fn base_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.base.iter().flat_map(|base| &base.entries)
+    }
+
     /// Public registries of the format: a package from there is not worth a finding.
     const fn usual(&self) -> &'static [&'static str] {
         usual_registries(self.format)

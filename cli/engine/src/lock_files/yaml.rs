@@ -92,16 +92,11 @@ struct PnpmPackage {
 
 #[derive(Deserialize, Default)]
 struct PnpmResolution {
-    #[serde(default)]
     integrity: Option<String>,
-    #[serde(default)]
     tarball: Option<String>,
-    #[serde(default)]
     repo: Option<String>,
-    #[serde(default)]
     directory: Option<String>,
     /// Where a program is fetched from as it is, such as a runtime.
-    #[serde(default)]
     url: Option<String>,
     /// The same for several platforms.
     #[serde(default)]
@@ -253,11 +248,8 @@ fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
 
 #[derive(Deserialize)]
 struct BerryPackage {
-    #[serde(default)]
     resolution: Option<String>,
-    #[serde(default)]
     checksum: Option<String>,
-    #[serde(default)]
     conditions: Option<String>,
 }
 

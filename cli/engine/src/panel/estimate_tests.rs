@@ -44,7 +44,6 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
         },
         members: models.iter().map(member).collect(),
         coordinator: Ok(route("openai/gpt-5.4", usual("coordinator"))),
-        disabled: Vec::new(),
         slots: Vec::new(),
         gaps: Vec::new(),
         classes: BTreeMap::new(),

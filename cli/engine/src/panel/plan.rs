@@ -78,12 +78,10 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
     };
     let seats = seats(panel);
     let mut members = Vec::new();
-    let mut disabled = Vec::new();
     for seat in &seats {
         let name = seat.reviewer.clone();
         match seat.presence {
-            Presence::NotOnPanel => {}
-            Presence::Disabled => disabled.push(name),
+            Presence::NotOnPanel | Presence::Disabled => {}
             Presence::OnPanel => members.push(PanelMember {
                 route: route_of(name.as_str()),
                 required: seat.required,
@@ -99,7 +97,6 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         assessment,
         members,
         coordinator: route_of(ReviewerName::COORDINATOR),
-        disabled,
         gaps: gaps(panel, &seats),
         slots: seats,
         classes: input.classes.clone(),

@@ -107,8 +107,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
     let texts = texts_of(&coverage.unproven, &prior, source).await;
+    prior.keep_unproven(&coverage.unproven, &texts, &subject);
+    let mut kept = prior.kept;
+    kept.heard = kept.heard.max(if is_heard { subject.questions.newest } else { 0 });
+    kept.asked = kept.asked.saturating_add(asked_now(&subject, &heard.coordinator));
     let carry_over = remember(Done {
-        unproven: prior.unproven_for_next(&coverage.unproven, &texts, &subject),
         head_sha: &subject.head_sha,
         findings: &findings,
         reviewers: &panel.reports,
@@ -117,14 +120,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         settled: reconciled.remembered,
         unseen: reconciled.unseen,
         patches: prior.patches,
-        earlier: prior.reviewed,
-        touched: prior.touched,
-        refuted_before: prior.refuted_before,
-        unlisted: prior.unlisted,
-        identities: prior.identities,
-        objects: prior.objects,
-        heard: prior.heard.max(if is_heard { subject.questions.newest } else { 0 }),
-        asked: prior.asked.saturating_add(asked_now(&subject, &heard.coordinator)),
+        kept,
         heard_words: heard_words(
             &subject.existing_findings,
             !degraded && has_read(&heard.coordinator),
@@ -175,8 +171,8 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
 
 /// The approval holds of patches with findings that nothing proves, or for which there was no room.
 fn holds_of_change(coverage: &Coverage, prior: &Prior, subject: &ReviewSubject) -> Vec<ApprovalHold> {
-    let unlisted = unlisted_hold(&prior.unlisted, &prior.identities);
-    let of_request = subject.merge_request.map(|_| &prior.identities);
+    let unlisted = unlisted_hold(&prior.kept.unlisted, &prior.kept.patches);
+    let of_request = subject.merge_request.map(|_| &prior.kept.patches);
     let unproven = unproven(&coverage.unproven, of_request);
     unproven.into_iter().chain(unlisted).collect()
 }

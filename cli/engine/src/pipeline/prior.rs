@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    incremental::{Identities, Lines, Objects, remember_unproven, text_identity, written_texts},
+    incremental::{Identities, Lines, remember_unproven, text_identity, written_texts},
     ports::SourceTree,
     review::{
-        Anchor, CONTEXT_FILE, Coverage, EarlierFiles, JudgedFinding, PatchId, PathId, RefutedFinding,
-        RememberedUnproven, ReviewSubject, ReviewedFiles, Unlisted, UnprovenFinding,
+        Anchor, CONTEXT_FILE, CarryOver, Coverage, EarlierFiles, JudgedFinding, PatchId, ReviewSubject, UnprovenFinding,
     },
 };
 
@@ -21,41 +20,22 @@ pub struct Prior {
     pub unchanged: Vec<FileDiff>,
     /// Where they were reviewed.
     pub earlier: Vec<EarlierFiles>,
-    /// The same for the next review.
-    pub reviewed: Vec<ReviewedFiles>,
-    /// The paths that the change touches.
-    pub touched: Vec<PathId>,
-    /// The identities of all patches, also of those that this review leaves out.
-    pub identities: Identities,
-    /// The objects of all changed files at head, also of those that this review leaves out.
-    pub objects: Objects,
     /// Serious findings of earlier reviews that nothing proved, on patches that are as they were.
     pub unproven: Vec<UnprovenFinding>,
-    /// Patches with findings of earlier reviews for which there was no room, as they were.
-    pub unlisted: Vec<Unlisted>,
     /// Findings that earlier reviews removed because of code of the change itself, where both codes are as they were.
     pub refuted: Vec<JudgedFinding>,
-    /// All that earlier reviews removed because of code.
-    pub refuted_before: Vec<RefutedFinding>,
-    /// All serious findings without proof that earlier reviews remember, also of patches that are others now: those may come back.
-    pub unproven_before: Vec<RememberedUnproven>,
-    /// The newest comment that a judge has read.
-    pub heard: u64,
-    /// The number of questions that judges were given.
-    pub asked: u64,
+    /// What the next review has to know as well: all that earlier ones removed because of code, and all that nothing proved, also of
+    /// patches that are others now, as those may come back; and the patches and objects of the whole change, also of files that this
+    /// review leaves out.
+    pub kept: CarryOver,
 }
 
 impl Prior {
-    /// The serious findings without proof that the next review has to know of.
-    pub(super) fn unproven_for_next(
-        &mut self,
-        found: &[UnprovenFinding],
-        texts: &Identities,
-        subject: &ReviewSubject,
-    ) -> Vec<RememberedUnproven> {
-        let before = std::mem::take(&mut self.unproven_before);
-        let written = written_texts(subject);
-        remember_unproven(found, before, &self.identities, &self.objects, texts, &written)
+    /// Keeps the serious findings without proof that the next review has to know of.
+    pub(super) fn keep_unproven(&mut self, found: &[UnprovenFinding], texts: &Identities, subject: &ReviewSubject) {
+        let before = std::mem::take(&mut self.kept.unproven);
+        let (patches, objects) = (&self.kept.patches, &self.kept.objects);
+        self.kept.unproven = remember_unproven(found, before, patches, objects, texts, &written_texts(subject));
     }
 }
 
@@ -64,7 +44,7 @@ pub(super) async fn texts_of(found: &[UnprovenFinding], prior: &Prior, source: &
     let mut texts = Identities::new();
     for finding in found
         .iter()
-        .filter(|finding| prior.identities.contains_key(&finding.file))
+        .filter(|finding| prior.kept.patches.contains_key(&finding.file))
     {
         let text = source.text(&finding.file, false).await;
         if let Some(text) = text.and_then(|text| text_identity(&text)) {

@@ -92,7 +92,7 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
         let message = std::mem::take(&mut job.coordinator_message);
         coordinate(&context, job.plan.coordinator.clone(), message, &mailbox).await
     };
-    report_end(&context, &coordinator);
+    context.tell_end(&coordinator, None);
     let slowest = panel.reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
     let judging = (started.elapsed().as_secs_f64() - slowest).max(0.0);
     job.stages.extend([
@@ -122,18 +122,6 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
 /// Returns whether a model is asked at all: there is a file to read, an earlier finding to judge, or a person who asks something.
 pub fn needs_models(files: &[FileDiff], earlier: &[ExistingFinding], asks: bool) -> bool {
     !files.is_empty() || needs_judge(earlier) || asks
-}
-
-/// Reports how the coordinator's session ended.
-fn report_end(context: &SessionContext, coordinator: &ReviewerReport) {
-    context.telemetry.record(coordinator.event());
-    context.progress.report(ProgressEvent::SessionDone {
-        reviewer: coordinator.name.as_str(),
-        outcome: coordinator.outcome.as_str(),
-        findings: None,
-        seconds: coordinator.seconds,
-        reason: coordinator.reason.as_deref(),
-    });
 }
 
 /// Returns who takes the judge's place, and why, if what the panel said leaves a judge nothing to do: not one reviewer found

@@ -12,7 +12,6 @@ use conclave_shared::{
 use super::{
     AgentSpec, Audience, McpServer, Owned, PromptSection, ProviderModel, ProviderSpec, ToolGrant,
     conflict::{Conflict, no_repetition},
-    contributions::Contributions,
 };
 use crate::{ports::SPARE_MODEL, review::Plan, untrusted::SECTIONS};
 
@@ -22,7 +21,8 @@ pub const BUILT_IN: &str = "conclave";
 /// All contributions together, before it is known who sits on the panel.
 #[derive(Debug)]
 pub struct Assembled {
-    contributions: Contributions,
+    /// Without models.
+    contributions: RuntimeConfig,
     /// Who chose the models of a reviewer or of a class.
     chosen_by: BTreeMap<String, &'static str>,
 }
@@ -46,7 +46,7 @@ pub struct RuntimeConfig {
 
 impl Assembled {
     /// Merges everything.
-    pub(super) fn new(contributions: Contributions) -> Result<Self, Conflict> {
+    pub(super) fn new(contributions: RuntimeConfig) -> Result<Self, Conflict> {
         check(&contributions)?;
         Ok(Self {
             contributions,
@@ -94,20 +94,17 @@ impl Assembled {
     /// Narrows everything down to who sits on the panel and which models they use.
     pub fn for_plan(self, plan: &Plan, document: &ConfigDocument) -> RuntimeConfig {
         let models = self.models(plan, document);
+        let mut config = self.contributions;
+        config.models = models;
         let mut panel: BTreeSet<String> = plan.reviewers().iter().map(ToString::to_string).collect();
         panel.insert(ReviewerName::COORDINATOR.to_owned());
-        let all = self.contributions;
-        RuntimeConfig {
-            agents: keep(all.agents, |agent| panel.contains(&agent.name)),
-            tools: keep(all.tools, |grant| panel.contains(&grant.agent)),
-            sections: keep(all.sections, |section| match &section.audience {
-                Audience::Everyone => true,
-                Audience::Agent(agent) => panel.contains(agent),
-            }),
-            providers: all.providers,
-            models,
-            mcp_servers: all.mcp_servers,
-        }
+        config.agents.retain(|agent| panel.contains(&agent.value.name));
+        config.tools.retain(|grant| panel.contains(&grant.value.agent));
+        config.sections.retain(|section| match &section.value.audience {
+            Audience::Everyone => true,
+            Audience::Agent(agent) => panel.contains(agent),
+        });
+        config
     }
 
     fn models(&self, plan: &Plan, document: &ConfigDocument) -> Vec<Owned<ProviderModel>> {
@@ -185,10 +182,6 @@ fn provider_model(id: &ModelId, capabilities: &CapabilityList) -> ProviderModel 
     }
 }
 
-fn keep<T>(items: Vec<Owned<T>>, wanted: impl Fn(&T) -> bool) -> Vec<Owned<T>> {
-    items.into_iter().filter(|item| wanted(&item.value)).collect()
-}
-
 impl RuntimeConfig {
     /// The models of a provider.
     pub fn models_of(&self, provider: &str) -> impl Iterator<Item = &Owned<ProviderModel>> {
@@ -198,7 +191,7 @@ impl RuntimeConfig {
     }
 }
 
-fn known(contributions: &Contributions, plugin: &'static str, what: &'static str, agent: &str) -> Result<(), Conflict> {
+fn known(contributions: &RuntimeConfig, plugin: &'static str, what: &'static str, agent: &str) -> Result<(), Conflict> {
     if contributions.agents.iter().any(|known| known.value.name == agent) {
         return Ok(());
     }
@@ -209,7 +202,7 @@ fn known(contributions: &Contributions, plugin: &'static str, what: &'static str
     })
 }
 
-fn check(contributions: &Contributions) -> Result<(), Conflict> {
+fn check(contributions: &RuntimeConfig) -> Result<(), Conflict> {
     no_repetition("agent", &contributions.agents, |agent| agent.name.clone())?;
     no_repetition("provider", &contributions.providers, |provider| provider.name.clone())?;
     no_repetition("MCP server", &contributions.mcp_servers, |server| server.name.clone())?;

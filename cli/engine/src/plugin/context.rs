@@ -1,17 +1,17 @@
 //! The only surface that a plugin has while it configures.
 
-use super::{AgentSpec, McpServer, Owned, PromptSection, ProviderSpec, ToolGrant, contributions::Contributions};
+use super::{AgentSpec, McpServer, Owned, PromptSection, ProviderSpec, RuntimeConfig, ToolGrant};
 
 /// What a plugin can reach while it configures: it can add, and it can see nothing, neither what others have added nor
 /// what becomes of it.
 #[derive(Debug)]
 pub struct ConfigureContext<'a> {
     plugin: &'static str,
-    contributions: &'a mut Contributions,
+    contributions: &'a mut RuntimeConfig,
 }
 
 impl<'a> ConfigureContext<'a> {
-    pub(crate) fn new(plugin: &'static str, contributions: &'a mut Contributions) -> Self {
+    pub(crate) fn new(plugin: &'static str, contributions: &'a mut RuntimeConfig) -> Self {
         Self { plugin, contributions }
     }
 

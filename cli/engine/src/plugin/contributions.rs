@@ -121,12 +121,3 @@ pub struct ToolGrant {
     /// The tool, as `<server>_<tool>`.
     pub tool: String,
 }
-
-#[derive(Debug, Default)]
-pub(crate) struct Contributions {
-    pub(crate) sections: Vec<Owned<PromptSection>>,
-    pub(crate) agents: Vec<Owned<AgentSpec>>,
-    pub(crate) providers: Vec<Owned<ProviderSpec>>,
-    pub(crate) mcp_servers: Vec<Owned<McpServer>>,
-    pub(crate) tools: Vec<Owned<ToolGrant>>,
-}

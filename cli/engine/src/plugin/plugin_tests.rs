@@ -325,7 +325,6 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::review::Pl
             })
             .collect(),
         coordinator: route(ReviewerName::COORDINATOR, input),
-        disabled: Vec::new(),
         slots: Vec::new(),
         gaps: Vec::new(),
         classes: BTreeMap::new(),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{BotIdentity, Conversation, Summary, SummaryState, marker::text_hash};
 use crate::{
     diff::FilteredFile,
-    untrusted::{code_span, escape},
+    untrusted::{code_span, one_line},
 };
 
 /// The first words of our note when an approval was taken back without a new review.
@@ -87,7 +87,7 @@ fn above_the_last(
 }
 
 fn shown(reason: &str) -> String {
-    escape(reason).replace('\n', " ").chars().take(MAX_REASON).collect()
+    one_line(reason).chars().take(MAX_REASON).collect()
 }
 
 fn list(files: &[FilteredFile]) -> String {

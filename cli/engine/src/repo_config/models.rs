@@ -23,18 +23,13 @@ const REVIEWERS: &str = "models.reviewer_effort";
 const CAPABILITIES: &str = "models.capabilities";
 const THINKING: &str = "models.capabilities.thinking";
 
-/// The efforts by their names.
-fn efforts() -> [(Effort, &'static str); 5] {
-    Effort::ALL.map(|effort| (effort, effort.as_str()))
-}
-
 impl Reader<'_> {
     pub(super) fn models(&mut self, root: &DeTable<'_>, own: &[OwnReviewer]) -> ModelSettings {
         let Some(table) = self.table(root, KEY) else {
             return ModelSettings::default();
         };
         ModelSettings {
-            effort: self.choice_of(table, KEY, "effort", &efforts()),
+            effort: self.choice(table, KEY, "effort", &Effort::ALL, Effort::as_str),
             class_effort: self.class_effort(table),
             reviewer_effort: self.reviewer_effort(table, own),
             capabilities: self.capabilities(table),
@@ -47,7 +42,7 @@ impl Reader<'_> {
             return classes;
         };
         for name in ClassEfforts::NAMES {
-            let effort = self.choice_of(table, CLASSES, name, &efforts());
+            let effort = self.choice(table, CLASSES, name, &Effort::ALL, Effort::as_str);
             if let Some(class) = classes.named(name) {
                 *class = effort;
             }
@@ -74,7 +69,7 @@ impl Reader<'_> {
                 self.problems.error(&key.span(), message);
                 continue;
             }
-            if let Some(effort) = self.choice_of(table, REVIEWERS, name, &efforts()) {
+            if let Some(effort) = self.choice(table, REVIEWERS, name, &Effort::ALL, Effort::as_str) {
                 efforts_of.insert(name.to_owned(), effort);
             }
         }
@@ -150,8 +145,8 @@ impl Reader<'_> {
 
     fn thinking(&mut self, model: &DeTable<'_>) -> Option<Thinking> {
         let table = self.table_in(model, "thinking", THINKING)?;
-        let by = self.choice_of(table, THINKING, "by", &ThinkingBy::ALL.map(|by| (by, by.as_str())));
-        let off = self.choice_of(table, THINKING, "off", &ThinkingOff::ALL.map(|off| (off, off.as_str())));
+        let by = self.choice(table, THINKING, "by", &ThinkingBy::ALL, ThinkingBy::as_str);
+        let off = self.choice(table, THINKING, "off", &ThinkingOff::ALL, ThinkingOff::as_str);
         let hidden = self.switch(table, THINKING, "hidden");
         let mut levels = Vec::new();
         for (text, span) in self.texts(table, THINKING, "levels").unwrap_or_default() {

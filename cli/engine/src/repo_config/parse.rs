@@ -122,9 +122,10 @@ impl Reader<'_> {
     }
 
     fn review(&mut self, root: &DeTable<'_>) -> ReviewSettings {
+        const KEY: &str = "review";
         let none = DeTable::new();
-        let table = self.table(root, "review").unwrap_or(&none);
-        let language = self.text(table, "review", "language").and_then(|(text, span)| {
+        let table = self.table(root, KEY).unwrap_or(&none);
+        let language = self.text(table, KEY, "language").and_then(|(text, span)| {
             let valid = Regex::new(LANGUAGE).is_ok_and(|pattern| pattern.is_match(&text));
             if !valid {
                 let message = format!("`{text}` is not a language: write its name, as in `German`");
@@ -132,43 +133,28 @@ impl Reader<'_> {
             }
             valid.then(|| text.trim().to_owned())
         });
-        let strictness = [Strictness::Relaxed, Strictness::Standard, Strictness::Strict]
-            .map(|choice| (choice, ["relaxed", "standard", "strict"][choice as usize]));
-        let gates = [(RepoGate::Off, "off"), (RepoGate::Block, "block")];
-        let modes = [
-            (ReviewMode::Comment, "comment"),
-            (ReviewMode::Approve, "approve"),
-            (ReviewMode::Gate, "gate"),
-        ];
-        let author = [
-            AuthorSettles::None,
-            AuthorSettles::Suggestion,
-            AuthorSettles::Warning,
-            AuthorSettles::Critical,
-        ]
-        .map(|choice| (choice, choice.as_str()));
-        let sandboxes = [SandboxLevel::Enforced, SandboxLevel::Partial].map(|choice| (choice, choice.as_str()));
-        let runtimes = RuntimeChoice::ALL.map(|choice| (choice, choice.as_str()));
-        let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
-        let gate = self.choice(table, "gate", &gates);
-        let mode = self.choice(table, "mode", &modes);
-        let memory = self.switch(table, "review", "memory");
-        let author_settles = self.choice(table, "author_settles", &author);
+        let strictness = self.choice(table, KEY, "strictness", &Strictness::ALL, Strictness::as_str);
+        let gate = self.choice(table, KEY, "gate", &RepoGate::ALL, RepoGate::as_str);
+        let mode = self.choice(table, KEY, "mode", &ReviewMode::ALL, ReviewMode::as_str);
+        let memory = self.switch(table, KEY, "memory");
+        let all = &AuthorSettles::ALL;
+        let author_settles = self.choice(table, KEY, "author_settles", all, AuthorSettles::as_str);
         let author_settles = self.or_strict(author_settles, table, "review.author_settles", AuthorSettles::None);
-        let require_sandbox = self.choice(table, "require_sandbox", &sandboxes);
+        let levels = &[SandboxLevel::Enforced, SandboxLevel::Partial];
+        let require_sandbox = self.choice(table, KEY, "require_sandbox", levels, SandboxLevel::as_str);
         let enforced = SandboxLevel::Enforced;
         ReviewSettings {
             language,
-            strictness: self.choice(table, "strictness", &strictness).unwrap_or_default(),
-            disabled_reviewers: self.reviewers(table, "review", "disabled_reviewers"),
+            strictness: strictness.unwrap_or_default(),
+            disabled_reviewers: self.reviewers(table, KEY, "disabled_reviewers"),
             gate: self.or_strict(gate, table, "review.gate", RepoGate::Block),
             mode: self.or_strict(mode, table, "review.mode", ReviewMode::Gate),
-            max_inline: self.number(table, "review", "max_inline", 0..=MAX_INLINE),
-            preset: self.choice(table, "preset", &presets),
-            runtime: self.choice(table, "runtime", &runtimes),
+            max_inline: self.number(table, KEY, "max_inline", 0..=MAX_INLINE),
+            preset: self.choice(table, KEY, "preset", &Preset::ALL, Preset::as_str),
+            runtime: self.choice(table, KEY, "runtime", &RuntimeChoice::ALL, RuntimeChoice::as_str),
             memory: self.or_strict(memory, table, "review.memory", false),
             author_settles: author_settles.unwrap_or_default(),
-            prompt_paths: self.globs(table, "review", "prompt_paths").unwrap_or_default(),
+            prompt_paths: self.globs(table, KEY, "prompt_paths").unwrap_or_default(),
             require_sandbox: self.or_strict(require_sandbox, table, "review.require_sandbox", enforced),
         }
     }
@@ -253,12 +239,9 @@ impl Reader<'_> {
         let Some(table) = self.table(root, "break_glass") else {
             return BreakGlassSettings::default();
         };
-        let choices = [
-            (BreakGlassBy::NotAuthor, "not_author"),
-            (BreakGlassBy::Developers, "developers"),
-        ];
+        let by = self.choice(table, "break_glass", "by", &BreakGlassBy::ALL, BreakGlassBy::as_str);
         BreakGlassSettings {
-            by: self.choice_of(table, "break_glass", "by", &choices).unwrap_or_default(),
+            by: by.unwrap_or_default(),
         }
     }
 

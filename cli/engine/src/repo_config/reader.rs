@@ -83,14 +83,15 @@ impl Reader<'_> {
         let value = table.get(key)?;
         let switch = value.get_ref().as_bool();
         if switch.is_none() {
-            let message = format!(
-                "`{}` must be true or false; it is {}",
-                full(name, key),
-                kind(value.get_ref())
-            );
-            self.problems.error(&value.span(), message);
+            self.must_be(value, &format!("`{}`", full(name, key)), "true or false");
         }
         switch
+    }
+
+    fn must_be(&mut self, value: &Spanned<DeValue<'_>>, name: &str, what: &str) {
+        let found = kind(value.get_ref());
+        self.problems
+            .error(&value.span(), format!("{name} must be {what}; it is {found}"));
     }
 
     /// The tables of a list, each with its place and a word about every key that it should not have or lacks.
@@ -102,17 +103,15 @@ impl Reader<'_> {
     ) -> Vec<(&'t DeTable<'i>, Range<usize>)> {
         let Some(value) = root.get(key) else { return Vec::new() };
         let Some(items) = value.get_ref().as_array() else {
-            let found = kind(value.get_ref());
-            let message = format!("`{key}` must be a list of tables, each under `[[{key}]]`; it is {found}");
-            self.problems.error(&value.span(), message);
+            let what = format!("a list of tables, each under `[[{key}]]`");
+            self.must_be(value, &format!("`{key}`"), &what);
             return Vec::new();
         };
         let mut tables = Vec::new();
         for item in items {
             let Some(table) = item.get_ref().as_table() else {
-                let found = kind(item.get_ref());
-                let message = format!("an entry of `{key}` must be a table, under `[[{key}]]`; it is {found}");
-                self.problems.error(&item.span(), message);
+                let what = format!("a table, under `[[{key}]]`");
+                self.must_be(item, &format!("an entry of `{key}`"), &what);
                 continue;
             };
             self.unknown_keys(table, key);
@@ -184,11 +183,7 @@ impl Reader<'_> {
             self.unknown_keys(table, name);
             return Some(table);
         }
-        let found = kind(value.get_ref());
-        self.problems.error(
-            &value.span(),
-            format!("`{name}` must be a table, under `[{name}]`; it is {found}"),
-        );
+        self.must_be(value, &format!("`{name}`"), &format!("a table, under `[{name}]`"));
         None
     }
 
@@ -242,12 +237,8 @@ impl Reader<'_> {
     pub(super) fn texts(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Vec<Text>> {
         let value = table.get(key)?;
         let Some(items) = value.get_ref().as_array() else {
-            let message = format!(
-                "`{}` must be a list of texts, as in `[\"…\"]`; it is {}",
-                full(name, key),
-                kind(value.get_ref())
-            );
-            self.problems.error(&value.span(), message);
+            let what = "a list of texts, as in `[\"…\"]`";
+            self.must_be(value, &format!("`{}`", full(name, key)), what);
             return None;
         };
         let item_name = format!("an entry of `{}`", full(name, key));
@@ -273,30 +264,27 @@ impl Reader<'_> {
         Some(good)
     }
 
-    pub(super) fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {
-        self.choice_of(table, "review", key, choices)
-    }
-
-    pub(super) fn choice_of<T: Copy>(
+    /// One of some values, by the name that each has.
+    pub(super) fn choice<T: Copy>(
         &mut self,
         table: &DeTable<'_>,
         name: &str,
         key: &str,
-        choices: &[(T, &str)],
+        choices: &[T],
+        name_of: fn(T) -> &'static str,
     ) -> Option<T> {
         let key_name = full(name, key);
-        let names = || choices.iter().map(|(_, name)| *name);
+        let names = || choices.iter().map(|choice| name_of(*choice));
         let one_of = names()
             .map(|name| format!("\"{name}\""))
             .collect::<Vec<_>>()
             .join(" or ");
         let value = table.get(key)?;
         let Some(text) = value.get_ref().as_str() else {
-            let message = format!("`{key_name}` must be {one_of}; it is {}", kind(value.get_ref()));
-            self.problems.error(&value.span(), message);
+            self.must_be(value, &format!("`{key_name}`"), &one_of);
             return None;
         };
-        if let Some((choice, _)) = choices.iter().find(|(_, name)| *name == text) {
+        if let Some(choice) = choices.iter().find(|choice| name_of(**choice) == text) {
             return Some(*choice);
         }
         let hint = did_you_mean(nearest(text, names()), || format!("it must be {one_of}"));
@@ -313,9 +301,7 @@ impl Reader<'_> {
             }
             Some(text) => Some(text.to_owned()),
             None => {
-                let found = kind(value.get_ref());
-                self.problems
-                    .error(&value.span(), format!("{name} must be a text in quotes; it is {found}"));
+                self.must_be(value, name, "a text in quotes");
                 None
             }
         }

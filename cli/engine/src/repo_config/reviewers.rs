@@ -1,13 +1,9 @@
 //! `[[reviewers]]`: the reviewers that a project adds.
 
 use conclave_shared::{config::ModelTier, effort::Effort, reviewer::ReviewerName};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use super::{
-    OwnReviewer,
-    parse::path_fault,
-    reader::{Reader, kind},
-};
+use super::{OwnReviewer, parse::path_fault, reader::Reader};
 
 const KEY: &str = "reviewers";
 
@@ -51,23 +47,9 @@ impl Reader<'_> {
         });
         let paths = self.globs(table, KEY, "paths");
         self.not_empty(table, "paths", "this reviewer would never sit on a panel");
-        let classes = ModelTier::ALL.map(|class| (class, class.as_str()));
-        let model = self.choice_of(table, KEY, "model", &classes);
-        let required = match table.get("required").map(|value| (value.get_ref(), value.span())) {
-            None => Some(false),
-            Some((DeValue::Boolean(required), _)) => Some(*required),
-            Some((other, span)) => {
-                let message = format!("`{KEY}.required` must be true or false; it is {}", kind(other));
-                self.problems.error(&span, message);
-                None
-            }
-        };
-        let effort = self.choice_of(
-            table,
-            KEY,
-            "effort",
-            &Effort::ALL.map(|effort| (effort, effort.as_str())),
-        );
+        let model = self.choice(table, KEY, "model", &ModelTier::ALL, ModelTier::as_str);
+        let required = self.switch(table, KEY, "required");
+        let effort = self.choice(table, KEY, "effort", &Effort::ALL, Effort::as_str);
         Some(OwnReviewer {
             name: name?,
             prompt: prompt?,
@@ -77,7 +59,11 @@ impl Reader<'_> {
             } else {
                 ModelTier::default()
             },
-            required: required?,
+            required: if table.contains_key("required") {
+                required?
+            } else {
+                false
+            },
             effort,
         })
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     review::JudgedFinding,
-    untrusted::{code_span, escape, fenced, link},
+    untrusted::{code_span, escape, fenced, link, one_line},
 };
 
 /// What a note stands beside.
@@ -99,12 +99,12 @@ pub fn render_inline(
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
     }
     if let Some(overruled) = &entry.overruled {
-        let _ = write!(text, "\n\n⚖️ {}", escape(&overruled.describe()).replace('\n', " "));
+        let _ = write!(text, "\n\n⚖️ {}", one_line(&overruled.describe()));
     }
     let _ = write!(
         text,
         "\n\n<sub>{} · {}</sub>",
-        escape(&finding.category).replace('\n', " "),
+        one_line(&finding.category),
         found_by(&finding.found_by)
     );
     text

@@ -15,7 +15,7 @@ use self::{
 use crate::{
     review::{AcceptedFinding, ApprovalHold, HoldCause, JudgedFinding, RefutationStatus, Review, UnprovenFinding},
     rules::ManualReview,
-    untrusted::{code_span, escape, link},
+    untrusted::{code_span, escape, link, one_line},
 };
 
 /// The whole note, without the hidden marker. A finding that has a note of its own is told in two lines, with a link to it.
@@ -29,7 +29,7 @@ pub fn render_markdown(review: &Review) -> String {
         let _ = writeln!(text, "> {notice}\n");
     }
     for (section, entries) in sections(review) {
-        let _ = writeln!(text, "### {}\n", escape(&title(section)));
+        let _ = writeln!(text, "### {}\n", escape(&capitalized(&section.display_name())));
         for entry in entries {
             let _ = writeln!(text, "{}\n", finding(entry));
         }
@@ -79,10 +79,9 @@ fn sections(review: &Review) -> Vec<(&ReviewerName, Vec<&JudgedFinding>)> {
     sections
 }
 
-/// A section's title: the name with a capital.
-fn title(section: &ReviewerName) -> String {
-    let name = section.display_name();
-    let mut characters = name.chars();
+/// The text with a capital.
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
     characters
         .next()
         .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
@@ -149,23 +148,19 @@ pub fn headline(review: &Review) -> String {
 fn notices(review: &Review) -> Vec<String> {
     let mut notices = Vec::new();
     if let Some(fallback) = &review.configuration {
-        notices.push(format!(
-            "**{}:** {}",
-            fallback.title(),
-            escape(&fallback.sentence()).replace('\n', " ")
-        ));
+        notices.push(format!("**{}:** {}", fallback.title(), one_line(&fallback.sentence())));
     }
     if !review.coverage.gaps.is_empty() {
         notices.push(format!(
             "**Not reviewed:** {}",
-            escape(&review.coverage.gaps.join("; ")).replace('\n', " ")
+            one_line(&review.coverage.gaps.join("; "))
         ));
     }
     if let Some(reason) = &review.partial {
-        notices.push(format!("**Partial:** {}", escape(reason).replace('\n', " ")));
+        notices.push(format!("**Partial:** {}", one_line(reason)));
     }
     if let Some(reason) = &review.degraded {
-        notices.push(format!("**Degraded:** {}", escape(reason).replace('\n', " ")));
+        notices.push(format!("**Degraded:** {}", one_line(reason)));
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
     // That nothing was reviewed is the summary of such a report; without a bot it has no consequence.
@@ -175,9 +170,8 @@ fn notices(review: &Review) -> Vec<String> {
     };
     let holds = review.approval_holds.iter().filter(|hold| !is_said(hold));
     notices.extend(holds.map(approval_hold));
-    let line = |text: &str| escape(text).replace('\n', " ");
     let accepted = review.accepted.iter().take(MAX_ACCEPTED);
-    notices.extend(accepted.map(|entry| format!("**Accepted:** {}.", entry.describe(line))));
+    notices.extend(accepted.map(|entry| format!("**Accepted:** {}.", entry.describe(one_line))));
     if review.from_fork && review.verdict.approves() {
         notices.push("This comes from a fork: a person has to approve it.".to_owned());
     }
@@ -205,7 +199,7 @@ fn approval_hold(hold: &ApprovalHold) -> String {
     let mut text = format!(
         "**{}:** {} The bot does not approve.",
         hold.cause.title(),
-        escape(&hold.reason).replace('\n', " ")
+        one_line(&hold.reason)
     );
     if !hold.places.is_empty() {
         let _ = write!(text, " See {}.", files(&hold.places, MAX_PLACES));
@@ -215,9 +209,8 @@ fn approval_hold(hold: &ApprovalHold) -> String {
 
 /// Who has to look, and why. Names are shown, nobody is called.
 fn manual_review(review: &ManualReview) -> String {
-    let line = |text: &str| escape(text).replace('\n', " ");
     let sentence = review.describe(
-        line,
+        one_line,
         &link(&review.rule, &review.link),
         &files(&review.files, MAX_FILES),
     );

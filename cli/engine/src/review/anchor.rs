@@ -67,6 +67,11 @@ pub enum AnchorState {
 }
 
 impl AnchorState {
+    /// Whether the code is known to stand.
+    pub(crate) const fn stands(self) -> bool {
+        matches!(self, Self::Unchanged | Self::ChangedBeside)
+    }
+
     /// Whether the code or a line beside it has changed, so that it may be fixed.
     pub const fn is_changed(self) -> bool {
         matches!(self, Self::Changed | Self::ChangedBeside)

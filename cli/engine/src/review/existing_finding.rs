@@ -78,6 +78,18 @@ impl ExistingFinding {
             language: None,
         }
     }
+
+    /// Returns whether it has not been closed by those who may.
+    pub(crate) fn is_live(&self) -> bool {
+        match self.state {
+            ThreadState::Open
+            | ThreadState::ResolvedByOutsider
+            | ThreadState::ResolvedByOther
+            | ThreadState::Unknown => true,
+            ThreadState::ResolvedByAuthor => !self.author_may_settle,
+            ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+        }
+    }
 }
 
 /// The code by which a judge refuted a finding of an earlier review, as it is at head.

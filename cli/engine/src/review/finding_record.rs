@@ -1,5 +1,7 @@
 //! What a posted note says of the finding that it shows, for the next review of the same merge request.
 
+use std::ops::RangeInclusive;
+
 use conclave_shared::{
     engineering_rule::OnBreach,
     finding::{Finding, Fingerprint, RuleCitation},
@@ -73,6 +75,11 @@ impl FindingRecord {
     pub fn breaks_serious_rule(&self) -> bool {
         let on_breach = self.rule.as_ref().and_then(|rule| rule.on_breach);
         on_breach.is_some_and(OnBreach::is_serious)
+    }
+
+    /// The lines that it is about.
+    pub(crate) fn lines(&self) -> RangeInclusive<u32> {
+        self.line..=self.end_line.unwrap_or(self.line).max(self.line)
     }
 
     /// Moves it to another place. Its length stays.

@@ -107,6 +107,15 @@ impl JudgedFinding {
         }
     }
 
+    /// Takes it out of the review, if it stands, and says why: by a code and in a sentence.
+    pub fn remove_for(&mut self, fate: FindingFate, by: RemovedBy, code: &str, reason: impl Into<String>) {
+        if self.stands() {
+            self.remove(fate, by);
+            self.reason_code = Some(code.to_owned());
+            self.reason = Some(reason.into());
+        }
+    }
+
     /// Whether a rule took it out because nobody was there to judge it. A report that repeats another one needs no judge.
     pub fn is_unjudged(&self) -> bool {
         self.removed_by == Some(RemovedBy::Rules) && self.fate == FindingFate::Dropped

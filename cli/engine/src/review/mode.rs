@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Review;
 
-/// What the verdict may do on the forge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewMode {
-    /// The review only comments: it neither approves nor blocks.
-    Comment,
-    /// It approves, and never blocks.
-    #[default]
-    Approve,
-    /// It approves, and requests changes, which blocks the merge.
-    Gate,
+conclave_shared::named_enum! {
+    /// What the verdict may do on the forge.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub enum ReviewMode {
+        /// The review only comments: it neither approves nor blocks.
+        Comment = "comment",
+        /// It approves, and never blocks.
+        #[default]
+        Approve = "approve",
+        /// It approves, and requests changes, which blocks the merge.
+        Gate = "gate",
+    }
 }
 
 /// What the bot wants the merge request to show of it.

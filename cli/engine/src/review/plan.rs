@@ -20,8 +20,6 @@ pub struct Plan {
     pub members: Vec<PanelMember>,
     /// The coordinator's models.
     pub coordinator: Result<ModelRoute, NoModel>,
-    /// Standing reviewers whom the configuration has taken off this panel.
-    pub disabled: Vec<ReviewerName>,
     /// Every reviewer, standing or the project's own: on the panel or not, and why.
     pub slots: Vec<PanelSlot>,
     /// What is missing of the review that this change would get. With anything here the review approves nothing.

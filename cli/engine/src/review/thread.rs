@@ -67,10 +67,7 @@ impl ThreadChange {
     }
 
     /// Whether the thread is resolved by it.
-    pub const fn resolves(&self) -> bool {
-        matches!(
-            self,
-            Self::Resolve { .. } | Self::Answer { resolve: true, .. } | Self::FixedElsewhere { .. }
-        )
+    pub fn resolves(&self) -> bool {
+        self.settled_as().is_some()
     }
 }

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use conclave_shared::{
     config::{Limits, ModelRoute, seconds},
+    finding::Finding,
     risk::SecurityPaths,
 };
 use tokio::{sync::watch, time::Instant};
@@ -12,7 +13,7 @@ use super::{head_start::HeadStart, routing::LiveRoutes};
 use crate::{
     diff::FileDiff,
     ports::{AgentRuntime, Progress, ProgressEvent, SessionId, SourceTree, StopSignal, TelemetrySink, UsageLedger},
-    review::GivenPatch,
+    review::{GivenPatch, ReviewerReport},
     rules::RuleBook,
 };
 
@@ -59,6 +60,18 @@ impl SessionContext {
             let began = planned.checked_sub(before).unwrap_or(planned);
             began + now
         })
+    }
+
+    /// Tells how a session ended, and what was found in it; the coordinator has no findings of its own.
+    pub(crate) fn tell_end(&self, report: &ReviewerReport, findings: Option<&[Finding]>) {
+        self.telemetry.record(report.event());
+        self.progress.report(ProgressEvent::SessionDone {
+            reviewer: report.name.as_str(),
+            outcome: report.outcome.as_str(),
+            findings,
+            seconds: report.seconds,
+            reason: report.reason.as_deref(),
+        });
     }
 
     /// Tells what a session has used so far.

@@ -71,7 +71,7 @@ struct Submitted {
 }
 
 /// The mailbox of one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CoordinatorMailbox {
     ready: watch::Sender<Option<Ready>>,
     answers: AtomicUsize,
@@ -91,27 +91,13 @@ pub struct CoordinatorMailbox {
     questions: Vec<Question>,
 }
 
-impl Default for CoordinatorMailbox {
-    fn default() -> Self {
-        Self::new(Vec::new(), Vec::new())
-    }
-}
-
 impl CoordinatorMailbox {
     /// A mailbox in a review that knows these earlier findings and questions.
     pub fn new(earlier: Vec<ExistingFinding>, questions: Vec<Question>) -> Self {
         Self {
             earlier,
             questions,
-            ready: watch::Sender::new(None),
-            answers: AtomicUsize::new(0),
-            submission: Mutex::new(None),
-            repairs: Mutex::default(),
-            partial: Mutex::default(),
-            refused: AtomicUsize::default(),
-            refuter: OnceLock::new(),
-            submitted: watch::Sender::new(false),
-            closed: watch::Sender::new(false),
+            ..Self::default()
         }
     }
 

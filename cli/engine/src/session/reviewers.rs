@@ -12,7 +12,7 @@ use tokio::{sync::watch, task::JoinSet, time::Instant};
 use super::{SessionContext, SessionTask, answers::Answers, conversation::run_session};
 use crate::{
     findings::Hallucinated,
-    ports::{FileRead, ProgressEvent},
+    ports::FileRead,
     prompt::fewer_patches,
     review::{PanelMember, ReviewerReport, UnprovenFinding},
     session::PanelInput,
@@ -99,14 +99,8 @@ pub async fn run_panel(context: &SessionContext, members: Vec<PanelMember>, inpu
 }
 
 /// The places of a panel, of which the limit in force says how many there are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Places(Arc<watch::Sender<usize>>);
-
-impl Default for Places {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
-    }
-}
 
 impl Places {
     /// Waits for a place. One caller at a time.
@@ -231,14 +225,7 @@ async fn run_member(
     }
     // A reviewer that may have seen a problem is needed: the review does not have it.
     report.required |= told.is_some() && report.outcome != ReviewerOutcome::Ok;
-    context.telemetry.record(report.event());
-    context.progress.report(ProgressEvent::SessionDone {
-        reviewer: report.name.as_str(),
-        outcome: report.outcome.as_str(),
-        findings: Some(&result.findings),
-        seconds: report.seconds,
-        reason: report.reason.as_deref(),
-    });
+    context.tell_end(&report, Some(&result.findings));
     result.reports.push(report);
     result
 }

@@ -16,7 +16,7 @@ use conclave_shared::{
 use tokio::sync::watch;
 
 /// What decides about a new route besides the document.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RouteFacts {
     /// Built-in preferences.
     pub preset: Preset,
@@ -46,13 +46,7 @@ impl LiveRoutes {
 
     /// The routes of the plan, for good.
     pub fn fixed() -> Self {
-        let facts = RouteFacts {
-            preset: Preset::default(),
-            credentials: BTreeSet::new(),
-            trivial: false,
-            classes: BTreeMap::new(),
-        };
-        Self::new(watch::Sender::new(None).subscribe(), facts)
+        Self::new(watch::Sender::new(None).subscribe(), RouteFacts::default())
     }
 
     /// The route of a session now. Behind the models that the document names now come those of the plan which are still

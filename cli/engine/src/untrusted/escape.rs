@@ -39,6 +39,11 @@ pub fn escape(text: &str) -> String {
     result
 }
 
+/// The same in one line.
+pub(crate) fn one_line(text: &str) -> String {
+    escape(text).replace('\n', " ")
+}
+
 /// The line without characters that nobody sees. They go first: one that goes later was in front of what it no longer hides.
 fn visible(line: &str) -> String {
     line.chars()
@@ -124,7 +129,7 @@ fn length_of_code(text: &str) -> Option<usize> {
 /// Everything that could end the address early, or mean something inside of it, is escaped; what remains is shown by no
 /// reader, and followed by none before somebody clicks.
 pub(crate) fn link(label: &str, address: &str) -> String {
-    let label = escape(label).replace('\n', " ");
+    let label = one_line(label);
     let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
     if !is_web
         || address
@@ -134,33 +139,11 @@ pub(crate) fn link(label: &str, address: &str) -> String {
         return label;
     }
     let mut target = String::with_capacity(address.len());
-    for character in address.chars() {
-        match character {
-            'a'..='z'
-            | 'A'..='Z'
-            | '0'..='9'
-            | '-'
-            | '.'
-            | '/'
-            | ':'
-            | '?'
-            | '#'
-            | '&'
-            | '='
-            | '%'
-            | '+'
-            | ','
-            | ';'
-            | '_'
-            | '~' => {
-                target.push(character);
-            }
-            character => {
-                let mut buffer = [0; 4];
-                for byte in character.encode_utf8(&mut buffer).bytes() {
-                    let _ = write!(target, "%{byte:02X}");
-                }
-            }
+    for byte in address.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-./:?#&=%+,;_~".contains(&byte) {
+            target.push(char::from(byte));
+        } else {
+            let _ = write!(target, "%{byte:02X}");
         }
     }
     // Nothing looks for the keys of issues in a text that is a link already, and the names of rules look like such keys.
@@ -170,7 +153,7 @@ pub(crate) fn link(label: &str, address: &str) -> String {
 
 /// The text in one cell of a table. A bar ends a cell even inside a code span, and half a code span hides nothing.
 pub(crate) fn cell(text: &str) -> String {
-    escape(&text.replace('`', "'")).replace('\n', " ")
+    one_line(&text.replace('`', "'"))
 }
 
 /// The text as code in one cell of a table.
@@ -186,12 +169,7 @@ pub fn code_span(text: &str) -> String {
     if text.is_empty() {
         return text;
     }
-    let longest = text
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
+    let fence = "`".repeat(longest_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') {
         " "
     } else {
@@ -200,17 +178,18 @@ pub fn code_span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
+/// The number of back-ticks in the longest run of them.
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|character| character != '`');
+    runs.map(str::len).max().unwrap_or(0)
+}
+
 /// A fenced code block that its content cannot close.
 ///
 /// GitLab reads a note with a regular expression that takes three back-ticks for the end of any block, however long its
 /// fence is. So no line of the code may begin with a quick action either: such code is indented by one space.
 pub(crate) fn fenced(code: &str, language: &str) -> String {
-    let longest = code
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let fence = "`".repeat(longest_run(code).max(2) + 1);
     let language: String = language.chars().filter(char::is_ascii_alphanumeric).collect();
     // A carriage return alone ends a line for some readers, and is nothing for others. GitLab refuses a note with a NUL.
     let mut code = code.replace("\r\n", "\n").replace('\r', "\n");

@@ -51,7 +51,6 @@ struct Fields<'a> {
 
 #[derive(Deserialize)]
 struct Message<'a> {
-    #[serde(default)]
     role: Option<std::borrow::Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,

@@ -1,8 +1,9 @@
 //! The headers that a provider gets.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 
+use super::Upstream;
 use crate::{errors::ConfigError, wire::Wire};
 
 /// The only headers of a request that a provider gets to see. An allow-list, so that no header that a future runtime
@@ -14,16 +15,11 @@ const FORWARDED: [HeaderName; 4] = [
     HeaderName::from_static("anthropic-beta"),
 ];
 
-/// The headers that a call to the provider of this name always carries.
-pub(crate) fn provider_headers(
-    provider: &str,
-    wire: Wire,
-    credential: Option<&SecretString>,
-    extra: &[(String, SecretString)],
-) -> Result<HeaderMap, ConfigError> {
+/// The headers that a call to this provider always carries.
+pub(crate) fn provider_headers(provider: &Upstream) -> Result<HeaderMap, ConfigError> {
     let mut headers = HeaderMap::new();
-    if let Some(credential) = credential {
-        let (name, value) = match wire {
+    if let Some(credential) = &provider.credential {
+        let (name, value) = match provider.wire {
             Wire::Anthropic => (
                 HeaderName::from_static("x-api-key"),
                 credential.expose_secret().to_owned(),
@@ -32,11 +28,11 @@ pub(crate) fn provider_headers(
                 (header::AUTHORIZATION, format!("Bearer {}", credential.expose_secret()))
             }
         };
-        headers.insert(name, secret_value(provider, &value)?);
+        headers.insert(name, secret_value(&provider.name, &value)?);
     }
-    for (name, value) in extra {
+    for (name, value) in &provider.extra_headers {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| ConfigError::Header(name.clone()))?;
-        headers.insert(name, secret_value(provider, value.expose_secret())?);
+        headers.insert(name, secret_value(&provider.name, value.expose_secret())?);
     }
     // The stream has to be read on its way through.
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -70,7 +66,19 @@ pub(crate) fn client_headers(wire: Wire) -> HeaderMap {
 
 #[cfg(test)]
 mod tests {
+    use secrecy::SecretString;
+
     use super::*;
+
+    fn upstream(name: &str, wire: Wire, key: &str) -> Upstream {
+        Upstream {
+            name: name.to_owned(),
+            wire,
+            base_url: "https://models.example/v1".parse().expect("an address"),
+            credential: Some(SecretString::from(key)),
+            extra_headers: Vec::new(),
+        }
+    }
 
     #[test]
     fn only_listed_headers_go_on() {
@@ -101,21 +109,20 @@ mod tests {
 
     #[test]
     fn a_key_of_two_lines_is_called_by_its_provider_and_not_shown() {
-        let key = SecretString::from("first\nsecond");
-        let error = provider_headers("anthropic", Wire::Anthropic, Some(&key), &[]).expect_err("two lines");
+        let provider = upstream("anthropic", Wire::Anthropic, "first\nsecond");
+        let error = provider_headers(&provider).expect_err("two lines");
         let error = error.to_string();
         assert!(error.contains("`anthropic`") && !error.contains("second"), "{error}");
     }
 
     #[test]
     fn secrets_are_marked() {
-        let headers = provider_headers(
-            "openai",
-            Wire::OpenAiChat,
-            Some(&SecretString::from("hidden-credential")),
-            &[("cf-aig-authorization".to_owned(), SecretString::from("Bearer hidden"))],
-        )
-        .expect("valid");
+        let extra = ("cf-aig-authorization".to_owned(), SecretString::from("Bearer hidden"));
+        let provider = Upstream {
+            extra_headers: vec![extra],
+            ..upstream("openai", Wire::OpenAiChat, "hidden-credential")
+        };
+        let headers = provider_headers(&provider).expect("valid");
         assert!(!format!("{headers:?}").contains("hidden"), "{headers:?}");
     }
 }

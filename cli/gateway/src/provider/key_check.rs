@@ -43,12 +43,7 @@ pub async fn examine(
     let mut base = upstream.base_url.clone();
     base.set_path(&format!("{}/", base.path().trim_end_matches('/')));
     let address = base.join(below).map_err(|_| wrong())?;
-    let mut headers = provider_headers(
-        &upstream.name,
-        upstream.wire,
-        upstream.credential.as_ref(),
-        &upstream.extra_headers,
-    )?;
+    let mut headers = provider_headers(upstream)?;
     if upstream.wire == Wire::Anthropic {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }

@@ -6,18 +6,14 @@ use memchr::memchr2;
 use serde_json::{Value, json};
 
 use super::{
-    Event, Seen, StopReason, StreamReader,
+    Event, GARBAGE, Seen, StopReason, StreamReader,
     counts::{count, write_plainly},
+    frame,
     seen::{grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
 };
 
 const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
-
-/// The meaning of data that is not an event of the format.
-const GARBAGE: Event = Event::Failed(conclave_resilience::classify::FailureClass::Retryable(
-    ProviderFault::Garbage,
-));
 
 /// Reads one answer.
 #[derive(Debug, Default)]
@@ -33,8 +29,6 @@ pub(super) struct Reader {
     open_signature: String,
     /// The open call, if no reviewer has its tool.
     stray: Option<StrayCall>,
-    /// The frames that go in the place of the last one.
-    rewritten: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -142,10 +136,6 @@ impl StreamReader for Reader {
         &mut self.seen
     }
 
-    fn rewritten(&mut self) -> Option<String> {
-        self.rewritten.take()
-    }
-
     fn broke_off(&mut self) {
         self.seen.called(self.stray.take().filter(is_whole));
     }
@@ -179,7 +169,7 @@ impl Reader {
                 self.count(&event["message"]["usage"]);
                 let usage = &mut event["message"]["usage"];
                 if write_plainly(usage, &["input_tokens", "output_tokens"]) {
-                    self.rewritten = Some(frame(&event));
+                    self.seen.rewritten = Some(frame(&event));
                 }
                 Event::Start
             }
@@ -254,7 +244,7 @@ impl Reader {
                     event["content_block"]["text"] = json!("");
                     let piece = json!({"type": "content_block_delta", "index": index,
                                        "delta": {"type": "text_delta", "text": text}});
-                    self.rewritten = Some(frame(&event) + &frame(&piece));
+                    self.seen.rewritten = Some(frame(&event) + &frame(&piece));
                 }
             }
             Kind::Thinking => {
@@ -321,7 +311,7 @@ impl Reader {
         self.take(kind, &piece);
         if !is_plain {
             event["delta"][field] = json!(piece);
-            self.rewritten = Some(frame(&event));
+            self.seen.rewritten = Some(frame(&event));
         }
         Event::Content
     }
@@ -360,7 +350,7 @@ impl Reader {
             is_changed = true;
         }
         if is_changed {
-            self.rewritten = Some(frame(&event));
+            self.seen.rewritten = Some(frame(&event));
         }
         Event::Content
     }
@@ -400,10 +390,4 @@ impl Reader {
 /// Returns whether a value stands where the format has an object, and is neither that nor missing.
 fn is_odd(value: &Value) -> bool {
     !value.is_object() && !value.is_null()
-}
-
-/// The frame of an event.
-fn frame(event: &Value) -> String {
-    let kind = event["type"].as_str().unwrap_or_default();
-    format!("event: {kind}\ndata: {event}\n\n")
 }

@@ -4,25 +4,28 @@ use conclave_resilience::classify::{FailureClass, classify, classify_event};
 use conclave_shared::pricing::TokenUsage;
 use serde_json::Value;
 
-use super::counts::count;
+use super::{Seen, counts::count};
 
-/// The tokens in our kinds, which do not overlap: `OpenAI`'s prompt contains what the cache served, and its answer contains
-/// the reasoning. Each count comes with its details.
-pub(super) fn token_usage(
-    (input, of_input): (Option<u64>, &Value),
-    (output, of_output): (Option<u64>, &Value),
-) -> TokenUsage {
-    let cache_read = count(&of_input["cached_tokens"]).unwrap_or_default();
-    let cache_write = count(&of_input["cache_write_tokens"]).unwrap_or_default();
-    let reasoning = count(&of_output["reasoning_tokens"]).unwrap_or_default();
+/// Takes over the tokens of the prompt and of the answer, which stand under these names with their details beside them. In our kinds,
+/// which do not overlap: `OpenAI`'s prompt contains what the cache served, and its answer contains the reasoning.
+pub(super) fn take_counts(seen: &mut Seen, usage: &Value, prompt: &str, answer: &str) {
+    let (input, output) = (count(&usage[prompt]), count(&usage[answer]));
+    if input.is_none() && output.is_none() {
+        return;
+    }
+    let detail = |of: &str, name: &str| count(&usage[format!("{of}_details")][name]).unwrap_or_default();
+    let cache_read = detail(prompt, "cached_tokens");
+    let cache_write = detail(prompt, "cache_write_tokens");
+    let reasoning = detail(answer, "reasoning_tokens");
     let uncached = input.unwrap_or_default().saturating_sub(cache_read);
-    TokenUsage {
+    seen.usage = Some(TokenUsage {
         input: uncached.saturating_sub(cache_write),
         output: output.unwrap_or_default().saturating_sub(reasoning),
         reasoning,
         cache_read,
         cache_write,
-    }
+    });
+    (seen.counted.prompt, seen.counted.answer) = (input.is_some(), output.is_some());
 }
 
 /// The class of an error object (or text).

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Event, Seen, StopReason, StreamReader,
+    Event, GARBAGE, Seen, StopReason, StreamReader,
     arguments::Arguments,
-    counts::{count, write_plainly},
-    openai::{class_of, token_usage},
+    counts::write_plainly,
+    openai::{class_of, take_counts},
     seen::{grow, is_whole, stray_call},
     words::written,
 };
@@ -33,8 +33,6 @@ pub(super) struct Reader {
     refused: bool,
     /// Where the text stands among the pieces of calls.
     text: Text,
-    /// The frame that goes in the place of the last one.
-    rewritten: Option<String>,
 }
 
 /// The reasons of a stop of an answer that is not whole.
@@ -137,9 +135,8 @@ impl StreamReader for Reader {
                 Event::Failed(ProviderFault::CutStream.into())
             };
         }
-        let garbage = Event::Failed(ProviderFault::Garbage.into());
         let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data) else {
-            return garbage;
+            return GARBAGE;
         };
         if let Some(error) = &chunk.error {
             return Event::Failed(class_of(error));
@@ -151,17 +148,17 @@ impl StreamReader for Reader {
             let says_more = [choice.text, delta.text].into_iter().any(says_anything);
             // One answer was asked for.
             if says_more || (place > 0 && delta.says_anything()) {
-                return garbage;
+                return GARBAGE;
             }
             match self.take(&delta) {
                 Ok(Taken { says, is_plain }) => {
                     content |= says;
                     is_changed |= !is_plain;
                 }
-                Err(Unreadable) => return garbage,
+                Err(Unreadable) => return GARBAGE,
             }
             if choice.message.is_some_and(|message| self.lacks(message)) {
-                return garbage;
+                return GARBAGE;
             }
             let Some(reason) = choice.finish_reason.filter(|reason| says_anything(Some(reason))) else {
                 continue;
@@ -176,17 +173,13 @@ impl StreamReader for Reader {
             self.not_whole = self.not_whole.or(word);
         }
         if is_changed {
-            self.rewritten = Some(self.reworded(data));
+            self.seen.rewritten = Some(self.reworded(data));
         }
         if content { Event::Content } else { Event::Start }
     }
 
     fn seen(&mut self) -> &mut Seen {
         &mut self.seen
-    }
-
-    fn rewritten(&mut self) -> Option<String> {
-        self.rewritten.take()
     }
 
     fn broke_off(&mut self) {
@@ -238,14 +231,7 @@ impl Reader {
         let Ok(mut usage) = serde_json::from_str::<Value>(usage.get()) else {
             return true;
         };
-        let (input, output) = (count(&usage["prompt_tokens"]), count(&usage["completion_tokens"]));
-        if input.is_some() || output.is_some() {
-            self.seen.usage = Some(token_usage(
-                (input, &usage["prompt_tokens_details"]),
-                (output, &usage["completion_tokens_details"]),
-            ));
-            (self.seen.counted.prompt, self.seen.counted.answer) = (input.is_some(), output.is_some());
-        }
+        take_counts(&mut self.seen, &usage, "prompt_tokens", "completion_tokens");
         write_plainly(&mut usage, &[])
     }
 

@@ -1,21 +1,16 @@
 //! `OpenAI` Responses: reading the stream.
 
-use std::fmt::Write;
-
 use conclave_engine::ports::StrayCall;
-use conclave_resilience::classify::{FailureClass, ProviderFault};
 use serde_json::{Value, json};
 
 use super::{
-    Event, Seen, StreamReader,
-    counts::{count, write_plainly},
-    openai::{class_of, token_usage},
+    Event, GARBAGE, Seen, StreamReader,
+    counts::write_plainly,
+    frame,
+    openai::{class_of, take_counts},
     seen::{dense_len, grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
 };
-
-/// The meaning of data that is not an event of the format.
-const GARBAGE: Event = Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
 
 /// Reads one answer.
 #[derive(Debug, Default)]
@@ -32,8 +27,6 @@ pub(super) struct Reader {
     refused: bool,
     /// Length of the text that was streamed of items that were not added, without white space.
     said_elsewhere: usize,
-    /// The frames that go in the place of the last one.
-    rewritten: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -90,10 +83,6 @@ impl StreamReader for Reader {
         &mut self.seen
     }
 
-    fn rewritten(&mut self) -> Option<String> {
-        self.rewritten.take()
-    }
-
     fn broke_off(&mut self) {
         let calls = std::mem::take(&mut self.open).into_iter().filter_map(|open| open.stray);
         self.seen.called(calls.filter(is_whole));
@@ -120,7 +109,7 @@ impl StreamReader for Reader {
             }
             let done = json!({"type": "response.output_item.done", "output_index": item.place, "item": {
                 "id": item.id, "type": "message", "status": "incomplete", "role": "assistant", "content": []}});
-            let _ = write!(end, "event: response.output_item.done\ndata: {done}\n\n");
+            end.push_str(&frame(&done));
         }
         end.push_str(&incomplete("max_output_tokens"));
         Some(end)
@@ -145,7 +134,7 @@ impl Reader {
                 *self.said_of(&event, place) += dense_len(&text);
                 if !is_plain {
                     event["delta"] = json!(text);
-                    self.rewritten = Some(frame(&event));
+                    self.seen.rewritten = Some(frame(&event));
                 }
                 Event::Content
             }
@@ -252,7 +241,7 @@ impl Reader {
                     arguments @ Value::Object(_) => {
                         let arguments = arguments.to_string();
                         item["arguments"] = json!(arguments);
-                        self.rewritten = Some(frame(&event));
+                        self.seen.rewritten = Some(frame(&event));
                         arguments
                     }
                     _ => return GARBAGE,
@@ -275,7 +264,7 @@ impl Reader {
                     self.has_text = true;
                     self.seen.begin_text();
                     self.seen.text(&whole);
-                    self.rewritten = Some(streamed(place, &event, &whole, was_added));
+                    self.seen.rewritten = Some(streamed(place, &event, &whole, was_added));
                 } else if length > said {
                     // A piece of it is missing.
                     return GARBAGE;
@@ -332,14 +321,7 @@ impl Reader {
     /// Takes the counts over and returns whether they are there, as every runtime reads them.
     fn count(&mut self, response: &Value) -> bool {
         let usage = &response["usage"];
-        let (input, output) = (count(&usage["input_tokens"]), count(&usage["output_tokens"]));
-        if input.is_some() || output.is_some() {
-            self.seen.usage = Some(token_usage(
-                (input, &usage["input_tokens_details"]),
-                (output, &usage["output_tokens_details"]),
-            ));
-            (self.seen.counted.prompt, self.seen.counted.answer) = (input.is_some(), output.is_some());
-        }
+        take_counts(&mut self.seen, usage, "input_tokens", "output_tokens");
         !write_plainly(&mut usage.clone(), &["input_tokens", "output_tokens"])
     }
 }
@@ -368,12 +350,6 @@ fn streamed(place: u64, done: &Value, text: &str, was_added: bool) -> String {
     frames + &frame(done)
 }
 
-/// The frame of an event.
-fn frame(event: &Value) -> String {
-    let kind = event["type"].as_str().unwrap_or_default();
-    format!("event: {kind}\ndata: {event}\n\n")
-}
-
 /// Returns whether a kind of event carries a part of the answer.
 fn is_content(kind: &str) -> bool {
     const KINDS: [&str; 6] = [
@@ -389,12 +365,10 @@ fn is_content(kind: &str) -> bool {
 
 /// The answer is ours, so it used nothing; the object has to be there.
 fn completed() -> String {
-    let data = json!({"type": "response.completed", "response": {"usage": {"input_tokens": 0, "output_tokens": 0}}});
-    format!("event: response.completed\ndata: {data}\n\n")
+    frame(&json!({"type": "response.completed", "response": {"usage": {"input_tokens": 0, "output_tokens": 0}}}))
 }
 
 fn incomplete(reason: &str) -> String {
-    let data = json!({"type": "response.incomplete", "response": {
-        "incomplete_details": {"reason": reason}, "usage": {"input_tokens": 0, "output_tokens": 0}}});
-    format!("event: response.incomplete\ndata: {data}\n\n")
+    frame(&json!({"type": "response.incomplete", "response": {
+        "incomplete_details": {"reason": reason}, "usage": {"input_tokens": 0, "output_tokens": 0}}}))
 }

@@ -1,6 +1,5 @@
 //! Pieces of an answer that are not written as the format says: read, or refused, and never nothing.
 
-use conclave_resilience::classify::ProviderFault;
 use serde_json::{Value, json};
 
 use super::*;
@@ -26,8 +25,6 @@ fn pieces(value: &Value) -> [(Wire, Value); 3] {
 fn read(reader: &mut Box<dyn StreamReader>, event: &Value) -> Event {
     reader.read(event.to_string().as_bytes())
 }
-
-const GARBAGE: Event = Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
 
 #[test]
 fn a_text_is_read_in_the_forms_that_have_one_meaning_and_refused_in_all_others() {

@@ -35,6 +35,8 @@ pub(crate) struct Seen {
     /// Length of all that was written so far, in bytes: text, thinking, calls. An answer that makes no progress here has stalled,
     /// whatever else comes.
     pub(crate) written: u64,
+    /// The frames that go in the place of the last one.
+    pub(super) rewritten: Option<String>,
     /// Length of the text so far without white space, in bytes.
     said: usize,
     /// The blocks of text, as far as they are kept.

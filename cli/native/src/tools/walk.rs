@@ -7,6 +7,7 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 use ignore::{WalkBuilder, overrides::OverrideBuilder};
+use tokio::time::Instant;
 
 use super::workspace::{Place, Workspace, is_closed};
 
@@ -18,16 +19,7 @@ pub(super) struct Files<'a> {
     walk: ignore::Walk,
     root: &'a Utf8Path,
     stop: &'a AtomicBool,
-    clock: Clock,
-}
-
-/// The time of a search.
-pub(super) struct Clock(tokio::time::Instant);
-
-impl Clock {
-    fn is_over(&self) -> bool {
-        self.0.elapsed() > MAX_TIME
-    }
+    began: Instant,
 }
 
 impl<'a> Files<'a> {
@@ -66,13 +58,13 @@ impl<'a> Files<'a> {
             walk,
             root: workspace.root(),
             stop,
-            clock: Clock(tokio::time::Instant::now()),
+            began: Instant::now(),
         })
     }
 
     /// Returns whether the search took too long.
     pub(super) fn is_late(&self) -> bool {
-        self.clock.is_over()
+        self.began.elapsed() > MAX_TIME
     }
 }
 

@@ -3,7 +3,7 @@
 use conclave_gateway::Wire;
 use serde_json::{Map, Value, json};
 
-use super::{Assembler, Delta, Request, Side, append, call_id, finish_of, own_thought, set};
+use super::{Assembler, Delta, Request, Side, append, call_id, finish_of, own_thought};
 use crate::history::{Block, Finish, Thought, ToolCall};
 
 /// The body of a request.
@@ -27,7 +27,7 @@ pub(super) fn body(request: &Request<'_>) -> Value {
                         let mut block =
                             json!({"type": "tool_result", "tool_use_id": result.id, "content": result.text});
                         if result.failed {
-                            set(&mut block, "is_error", json!(true));
+                            block["is_error"] = json!(true);
                         }
                         block
                     })
@@ -66,23 +66,19 @@ pub(super) fn body(request: &Request<'_>) -> Value {
         .collect();
     let mut body = json!({"model": request.model.model(), "max_tokens": request.max_output()});
     if let Some(temperature) = request.temperature() {
-        set(&mut body, "temperature", json!(temperature));
+        body["temperature"] = json!(temperature);
     }
     let mut system = json!({"type": "text", "text": request.system});
     mark(&mut system);
-    for (name, value) in [
-        ("tools", json!(tools)),
-        ("system", json!([system])),
-        ("messages", json!(messages)),
-        ("stream", json!(true)),
-    ] {
-        set(&mut body, name, value);
-    }
+    body["tools"] = json!(tools);
+    body["system"] = json!([system]);
+    body["messages"] = json!(messages);
+    body["stream"] = json!(true);
     body
 }
 
 fn mark(block: &mut Value) {
-    set(block, "cache_control", json!({"type": "ephemeral"}));
+    block["cache_control"] = json!({"type": "ephemeral"});
 }
 
 fn written(block: &Block, provider: &str) -> Option<Value> {

@@ -3,7 +3,7 @@
 use conclave_gateway::Wire;
 use serde_json::{Map, Value, json};
 
-use super::{Assembler, Delta, Request, Side, arguments_text, call_id, finish_of, own_thought, set};
+use super::{Assembler, Delta, Request, Side, arguments_text, call_id, finish_of, own_thought};
 use crate::history::{Block, Finish, Thought, ToolCall};
 
 /// The body of a request.
@@ -38,16 +38,12 @@ pub(super) fn body(request: &Request<'_>) -> Value {
         .collect();
     let mut body = json!({"model": request.model.model(), "max_tokens": request.max_output()});
     if let Some(temperature) = request.temperature() {
-        set(&mut body, "temperature", json!(temperature));
+        body["temperature"] = json!(temperature);
     }
-    for (name, value) in [
-        ("tools", json!(tools)),
-        ("messages", json!(messages)),
-        ("stream", json!(true)),
-        ("stream_options", json!({"include_usage": true})),
-    ] {
-        set(&mut body, name, value);
-    }
+    body["tools"] = json!(tools);
+    body["messages"] = json!(messages);
+    body["stream"] = json!(true);
+    body["stream_options"] = json!({"include_usage": true});
     body
 }
 
@@ -69,13 +65,13 @@ fn answer(blocks: &[Block], provider: &str) -> Value {
     let content = if text.is_empty() { Value::Null } else { json!(text) };
     let mut message = json!({"role": "assistant", "content": content});
     if !thoughts.is_empty() {
-        set(&mut message, "reasoning_content", json!(thoughts));
+        message["reasoning_content"] = json!(thoughts);
     }
     if !calls.is_empty() {
-        set(&mut message, "tool_calls", json!(calls));
+        message["tool_calls"] = json!(calls);
     } else if text.is_empty() {
         // A message has to say something.
-        set(&mut message, "content", json!("…"));
+        message["content"] = json!("…");
     }
     message
 }

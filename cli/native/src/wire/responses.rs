@@ -4,7 +4,7 @@ use conclave_gateway::Wire;
 use conclave_shared::pricing;
 use serde_json::{Value, json};
 
-use super::{Assembler, Delta, Request, Side, arguments_text, call_id, finish_of, own_thought, set};
+use super::{Assembler, Delta, Request, Side, arguments_text, call_id, finish_of, own_thought};
 use crate::history::{Block, Finish, Thought, ToolCall};
 
 /// The body of a request. The cache's key is the gateway's to set: it knows what calls share.
@@ -38,19 +38,15 @@ pub(super) fn body(request: &Request<'_>) -> Value {
         .collect();
     let mut body = json!({"model": request.model.model(), "max_output_tokens": request.max_output()});
     if let Some(temperature) = request.temperature() {
-        set(&mut body, "temperature", json!(temperature));
+        body["temperature"] = json!(temperature);
     }
     if reasons {
-        set(&mut body, "include", json!(["reasoning.encrypted_content"]));
+        body["include"] = json!(["reasoning.encrypted_content"]);
     }
-    for (name, value) in [
-        ("store", json!(false)),
-        ("tools", json!(tools)),
-        ("input", json!(input)),
-        ("stream", json!(true)),
-    ] {
-        set(&mut body, name, value);
-    }
+    body["store"] = json!(false);
+    body["tools"] = json!(tools);
+    body["input"] = json!(input);
+    body["stream"] = json!(true);
     body
 }
 

@@ -101,19 +101,18 @@ async fn narrow_down(
     job.subject.questions = open_questions(&job.subject.comments, &job.carry_over);
     Ok(Prior {
         refuted,
-        refuted_before: job.carry_over.refuted.clone(),
-        unproven_before: job.carry_over.unproven.clone(),
         patches: narrowed.patches,
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,
-        reviewed: narrowed.reviewed,
-        touched: touched.into_iter().collect(),
-        identities,
-        objects,
         unproven,
-        unlisted,
-        heard: job.carry_over.heard,
-        asked: job.carry_over.asked,
+        kept: CarryOver {
+            reviewed: narrowed.reviewed,
+            touched: touched.into_iter().collect(),
+            unlisted,
+            patches: identities,
+            objects,
+            ..job.carry_over.clone()
+        },
     })
 }
 

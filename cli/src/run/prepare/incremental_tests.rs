@@ -533,7 +533,6 @@ fn plan() -> Plan {
         },
         members: Vec::new(),
         coordinator: Err(skipped()),
-        disabled: Vec::new(),
         slots: Vec::new(),
         gaps: Vec::new(),
         classes: std::collections::BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::findings::severe::is_severe;
+use crate::findings::severe::{is_in, is_severe};
 
 /// A token of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,47 +48,10 @@ const MAX_PATH: usize = 4_096;
 const MAX_OTHER_PATH: usize = 255;
 /// Names of files and directories without an ending that may stand in a sentence without backticks. The author of a change
 /// chooses its names: with a file `NACK` or a directory `regressions`, such a word would be a path.
-const BARE_NAMES: [&str; 22] = [
-    "src",
-    "lib",
-    "libs",
-    "bin",
-    "cmd",
-    "pkg",
-    "app",
-    "apps",
-    "cli",
-    "crates",
-    "packages",
-    "utils",
-    "assets",
-    "Makefile",
-    "Dockerfile",
-    "Containerfile",
-    "Justfile",
-    "Procfile",
-    "Gemfile",
-    "Rakefile",
-    "Jenkinsfile",
-    "LICENSE",
-];
+const BARE_NAMES: &str = "src lib libs bin cmd pkg app apps cli crates packages utils assets Makefile Dockerfile \
+    Containerfile Justfile Procfile Gemfile Rakefile Jenkinsfile LICENSE";
 /// Words of a name that say something in a sentence.
-const SAYING: [&str; 14] = [
-    "not",
-    "no",
-    "merge",
-    "rce",
-    "nack",
-    "xss",
-    "bug",
-    "leak",
-    "leaks",
-    "unsafe",
-    "broken",
-    "wrong",
-    "backdoor",
-    "backdoors",
-];
+const SAYING: &str = "not no merge rce nack xss bug leak leaks unsafe broken wrong backdoor backdoors";
 
 /// The tokens of a rule's words.
 pub(super) fn tokens_of_rule(words: &str) -> Vec<Token> {
@@ -351,7 +314,7 @@ fn path_of(text: &str, paths: &[&str], is_quoted: bool) -> Option<usize> {
         if is_quoted {
             is_harmless_name(inside)
         } else {
-            BARE_NAMES.contains(&inside)
+            is_in(BARE_NAMES, inside)
         }
     };
     if is_bare && !says_nothing() {
@@ -391,5 +354,5 @@ fn is_harmless_name(name: &str) -> bool {
         }
         was_lower = character.is_lowercase();
     }
-    !is_severe(&words) && !words.split_whitespace().any(|word| SAYING.contains(&word))
+    !is_severe(&words) && !words.split_whitespace().any(|word| is_in(SAYING, word))
 }

@@ -3,50 +3,14 @@
 use super::traces::is_clean;
 use crate::findings::{
     remarks::not_harmless,
-    severe::{is_alarming, is_negation, is_severe, last_words, words},
+    severe::{is_alarming, is_in, is_negation, is_severe, last_words, words},
 };
 
 /// Words with which a sentence says that its writer does not know yet, wherever they stand in it.
-pub(super) const WEIGHING: &[&str] = &[
-    "whether",
-    "could",
-    "may",
-    "might",
-    "maybe",
-    "perhaps",
-    "possibly",
-    "possible",
-    "potential",
-    "potentially",
-    "suspect",
-    "unless",
-    "unclear",
-    "vielleicht",
-    "könnte",
-    "quizás",
-    "podría",
-    "talvez",
-    "forse",
-    "misschien",
-    "возможно",
-];
+pub(super) const WEIGHING: &str = "whether could may might maybe perhaps possibly possible potential potentially \
+    suspect unless unclear vielleicht könnte quizás podría talvez forse misschien возможно";
 /// Others that leave a sentence open. Some assert as well: "it crashes if the list is empty".
-const OPEN: &[&str] = &[
-    "if",
-    "would",
-    "ob",
-    "prüfe",
-    "si",
-    "peut",
-    "czy",
-    "może",
-    "ли",
-    "чи",
-    "可能",
-    "是否",
-    "かもしれ",
-    "確認します",
-];
+const OPEN: &str = "if would ob prüfe si peut czy może ли чи 可能 是否 かもしれ 確認します";
 /// Phrases that open a plan: what stands behind them is what the writer is about to do.
 const PLANS: &[&str] = &[
     "let me",
@@ -145,75 +109,15 @@ const LEADS: &[&str] = &[
     "now", "next", "then", "first", "so", "ok", "okay", "and", "also", "still", "finally", "just",
 ];
 /// Words behind the beginning of a sentence that make it a statement: "reading is broken", "now I see".
-const STATING: &[&str] = &[
-    "is",
-    "was",
-    "are",
-    "were",
-    "fails",
-    "found",
-    "find",
-    "see",
-    "saw",
-    "know",
-    "have",
-    "think",
-    "believe",
-    "confirmed",
-    "noticed",
-    "understand",
-    "spotted",
-    "conclude",
-    "shows",
-    "showed",
-    "reveals",
-    "revealed",
-    "confirms",
-    "proves",
-    "means",
-    "notice",
-    "realize",
-    "spot",
-    "can",
-    "am",
-];
+const STATING: &str = "is was are were fails found find see saw know have think believe confirmed noticed understand \
+    spotted conclude shows showed reveals revealed confirms proves means notice realize spot can am";
 /// Words of a plan to report something, which is known then.
-const REPORTING: &[&str] = &[
-    "report",
-    "flag",
-    "raise",
-    "note",
-    "list",
-    "say",
-    "point",
-    "mention",
-    "warn",
-    "highlight",
-    "stress",
-    "emphasize",
-    "record",
-    "state",
-    "fix",
-    "block",
-    "reject",
-];
+const REPORTING: &str = "report flag raise note list say point mention warn highlight stress emphasize record state \
+    fix block reject";
 /// Words for something wrong which a sentence takes as given where a word points at it: "whether others have the same hole".
 /// "Problem", "bug" and "issue" are none: a change that mends one is read to understand it.
-const PRESUPPOSED: &[&str] = &[
-    "injection",
-    "injections",
-    "vulnerability",
-    "vulnerabilities",
-    "hole",
-    "holes",
-    "mistake",
-    "mistakes",
-    "flaw",
-    "flaws",
-    "exploit",
-    "backdoor",
-    "finding",
-];
+const PRESUPPOSED: &str = "injection injections vulnerability vulnerabilities hole holes mistake mistakes flaw flaws \
+    exploit backdoor finding";
 /// Words that point at something.
 const POINTING: &[&str] = &["the", "this", "that", "these", "those", "same", "my"];
 /// Words between one of them and what it points at.
@@ -310,9 +214,9 @@ pub(super) fn asserts(sentence: &str, paths: &[&str]) -> bool {
     let lower = without_names(sentence).to_lowercase().replace('’', "'");
     let stated = before_plan(&lower);
     let is_open = sentence.contains(['?', '？'])
-        || words(stated).any(|word| WEIGHING.contains(&word) || OPEN.contains(&word))
+        || words(stated).any(|word| is_in(WEIGHING, word) || is_in(OPEN, word))
         || OPEN
-            .iter()
+            .split_ascii_whitespace()
             .any(|open| !open.is_ascii() && open.chars().count() > 1 && is_unparted(open) && stated.contains(open));
     !is_open
         && (is_severe(stated) || is_alarming(stated) || asserts_phrase(stated))
@@ -332,7 +236,7 @@ pub(super) fn before_plan(lower: &str) -> &str {
         starts.push(start);
         names.push(word);
     }
-    let is_of = |at: usize, table: &[&str]| names.get(at).is_some_and(|word| table.contains(word));
+    let is_of = |at: usize, list: &str| names.get(at).is_some_and(|word| is_in(list, word));
     let opens = |at: usize, phrase: &str| {
         let length = phrase.split(' ').count();
         let is_there = phrase
@@ -344,7 +248,7 @@ pub(super) fn before_plan(lower: &str) -> &str {
     let begins_at = |at: usize, phrase: &str| opens(at, phrase) && !is_of(at + phrase.split(' ').count(), STATING);
     let lead = names.iter().take_while(|word| LEADS.contains(word)).count();
     let begins =
-        BEGINNINGS.iter().any(|phrase| begins_at(lead, phrase)) || is_of(0, &["now", "next"]) && begins_at(lead, "i");
+        BEGINNINGS.iter().any(|phrase| begins_at(lead, phrase)) || is_of(0, "now next") && begins_at(lead, "i");
     if begins {
         return "";
     }
@@ -363,7 +267,7 @@ pub(super) fn presupposes(lower: &str) -> bool {
         let is_pointed_at = is_of(before.next(), POINTING) || at > 0 && words[at - 1] == "same";
         is_pointed_at && !is_of(words.get(at + 1), OF_NAMES)
     };
-    let is_known = |at: usize| PRESUPPOSED.contains(&words[at]) && is_given(at);
+    let is_known = |at: usize| is_in(PRESUPPOSED, words[at]) && is_given(at);
     let asks_back = |three: &[&str]| {
         ["isn't", "aren't", "wasn't", "weren't"].contains(&three[0])
             && ["this", "that", "it", "these", "those"].contains(&three[1])

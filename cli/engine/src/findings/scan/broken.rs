@@ -13,41 +13,36 @@ const MAX_TEXT: usize = 300_000;
 /// The findings that an answer told to their ends before it broke off. What is cut off is not one, and neither is what may only be
 /// thought.
 pub fn whole_findings(text: &str) -> Vec<RawFinding> {
-    if text.len() > MAX_TEXT {
-        return Vec::new();
-    }
-    let seen = visible(text);
-    if seen.unclosed.is_some() {
-        return Vec::new();
-    }
-    let text = seen.text.as_str();
-    if is_json(text) {
-        json::scan(text, 1).map(|outcome| outcome.findings).unwrap_or_default()
+    let Some(text) = seen(text) else { return Vec::new() };
+    if is_json(&text) {
+        json::scan(&text, 1).map(|outcome| outcome.findings).unwrap_or_default()
     } else {
-        of_tags(text)
+        of_tags(&text)
     }
 }
 
 /// The finding that an answer was telling when it broke off, as far as it came, if that is critical or of a severity that it had not
 /// told in full.
 pub fn half_finding(text: &str) -> Option<RawFinding> {
-    if text.len() > MAX_TEXT {
-        return None;
-    }
-    let seen = visible(text);
-    if seen.unclosed.is_some() {
-        return None;
-    }
-    let text = seen.text.as_str();
-    let half = if is_json(text) {
-        json::half(text)
+    let text = seen(text)?;
+    let half = if is_json(&text) {
+        json::half(&text)
     } else {
-        half_of_tags(text)
+        half_of_tags(&text)
     }?;
     let is_told = half.get("claim").is_some_and(|claim| !claim.is_empty());
     let severity = half.severity().and_then(Severity::parse_lenient);
     let counts = severity.map_or(is_told, |severity| severity == Severity::Critical);
     counts.then_some(half)
+}
+
+/// The part of an answer that its reader sees; nothing of one that is too long, or that may all be thought.
+fn seen(text: &str) -> Option<String> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let seen = visible(text);
+    seen.unclosed.is_none().then_some(seen.text)
 }
 
 /// Returns whether an answer holds its findings as JSON, if it holds any.

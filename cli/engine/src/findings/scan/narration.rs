@@ -12,7 +12,7 @@ use super::{
 };
 use crate::findings::{
     remarks::{narrates, not_harmless},
-    severe::{is_alarming, is_severe, words},
+    severe::{is_alarming, is_in, is_severe, words},
     tags::{Kind, Name, tags},
 };
 
@@ -21,31 +21,8 @@ const MAX_SENTENCES: usize = 400;
 /// Maximum number of clauses of a sentence that is looked at.
 const MAX_CLAUSES: usize = 30;
 /// Words alone in front of a comma or a colon.
-const OPENINGS: &[&str] = &[
-    "ok",
-    "okay",
-    "good",
-    "great",
-    "right",
-    "alright",
-    "sure",
-    "so",
-    "now",
-    "next",
-    "then",
-    "first",
-    "second",
-    "finally",
-    "and",
-    "also",
-    "hm",
-    "hmm",
-    "thanks",
-    "step",
-    "interesting",
-    "perfect",
-    "wait",
-];
+const OPENINGS: &str = "ok okay good great right alright sure so now next then first second finally and also hm hmm \
+    thanks step interesting perfect wait";
 /// Clauses in front of a plan.
 const OPENING_CLAUSES: [&str; 9] = [
     "next up",
@@ -61,47 +38,9 @@ const OPENING_CLAUSES: [&str; 9] = [
 /// Clauses behind which a plan follows, item by item.
 const HEADINGS: &[&str] = &["plan", "my plan", "next steps", "steps", "one more check"];
 /// Words with which a clause goes on with the plan in front of it, behind "and", "or" and "then".
-const CONTINUING: &[&str] = &[
-    "to",
-    "for",
-    "whether",
-    "how",
-    "what",
-    "including",
-    "especially",
-    "particularly",
-    "starting",
-    "before",
-    "after",
-    "plus",
-    "along",
-    "check",
-    "read",
-    "look",
-    "see",
-    "search",
-    "verify",
-    "confirm",
-    "open",
-    "grep",
-    "trace",
-    "inspect",
-    "examine",
-    "review",
-    "find",
-    "make",
-    "ensure",
-    "compare",
-    "ob",
-    "wie",
-    "wer",
-    "comment",
-    "cómo",
-    "hoe",
-    "jak",
-    "czy",
-    "как",
-];
+const CONTINUING: &str = "to for whether how what including especially particularly starting before after plus along \
+    check read look see search verify confirm open grep trace inspect examine review find make ensure compare ob wie \
+    wer comment cómo hoe jak czy как";
 /// Words between what is read and a plan.
 const JOINTS: [&str; 3] = [" so", " and", " but"];
 /// Words between a plan and what its writer knows.
@@ -251,7 +190,7 @@ fn is_narration(sentence: &str, paths: &[&str]) -> bool {
     let lower = sentence.to_lowercase().replace('’', "'");
     // "I could not read it" weighs nothing.
     let stated = before_plan(&lower).replace("could not", "");
-    let weighs = || sentence.contains(['?', '？']) || words(&stated).any(|word| WEIGHING.contains(&word));
+    let weighs = || sentence.contains(['?', '？']) || words(&stated).any(|word| is_in(WEIGHING, word));
     let is_open = || weighs() || describes(sentence.trim(), paths) || is_made_of_plans(sentence, paths);
     not_harmless(sentence, paths).is_none() || !presupposes(&lower) && is_open()
 }
@@ -317,7 +256,7 @@ fn clauses(sentence: &str) -> Vec<&str> {
 /// Returns whether nothing but words like "ok" stands there, or why its writer goes on.
 fn is_opening(clause: &str) -> bool {
     let lower = clause.to_lowercase();
-    OPENING_CLAUSES.contains(&lower.trim()) || words(&lower).all(|word| OPENINGS.contains(&word))
+    OPENING_CLAUSES.contains(&lower.trim()) || words(&lower).all(|word| is_in(OPENINGS, word))
 }
 
 /// Returns whether a clause in lower case goes on with a plan.
@@ -330,7 +269,7 @@ fn continues(clause: &str) -> bool {
     let mut behind = clause
         .split_whitespace()
         .skip_while(|word| ["and", "or", "then", "also"].contains(word) || is_number(word));
-    behind.next().is_some_and(|word| CONTINUING.contains(&word))
+    behind.next().is_some_and(|word| is_in(CONTINUING, word))
 }
 
 /// Returns whether a clause in lower case is a plan in another language than English.

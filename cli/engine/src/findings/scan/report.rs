@@ -10,7 +10,7 @@ use super::{
 };
 use crate::findings::{
     claim_words::claim_words,
-    severe::{is_alarming, is_severe, severe_stems, words},
+    severe::{is_alarming, is_in, is_severe, severe_stems, words},
     written::parse_line,
 };
 
@@ -113,21 +113,8 @@ fn severity_told(sentence: &str) -> Option<Severity> {
 
 /// Returns whether a sentence without words of its own says that there are findings: "I found two issues", not "that is a bug".
 fn introduces(sentence: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "found",
-        "find",
-        "identified",
-        "see",
-        "here",
-        "following",
-        "below",
-        "above",
-        "listed",
-        "reported",
-        "report",
-        "total",
-    ];
-    words(&sentence.to_lowercase()).any(|word| WORDS.contains(&word))
+    const WORDS: &str = "found find identified see here following below above listed reported report total";
+    words(&sentence.to_lowercase()).any(|word| is_in(WORDS, word))
 }
 
 /// Words of no finding in particular.
@@ -167,10 +154,9 @@ impl From<&Finding> for Report {
             &finding.evidence,
             &finding.checked,
         ];
-        let last = finding.end_line.unwrap_or(finding.line);
         Self::new(
             &finding.file,
-            finding.line..=last,
+            finding.lines(),
             Some(finding.severity),
             &finding.evidence,
             texts,

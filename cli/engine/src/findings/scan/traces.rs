@@ -35,35 +35,10 @@ const CONTRASTS: &[&str] = &[
     "until",
 ];
 /// Names under which a list, a table or another notation says what is wrong.
-const SUBJECTS: &[&str] = &[
-    "severity",
-    "level",
-    "claim",
-    "message",
-    "issue",
-    "problem",
-    "description",
-    "finding",
-    "criticality",
-    "priority",
-    "category",
-];
+const SUBJECTS: &str = "severity level claim message issue problem description finding criticality priority category";
 /// Names under which it says where.
-const PLACES: &[&str] = &[
-    "file",
-    "path",
-    "filename",
-    "filepath",
-    "line",
-    "lines",
-    "location",
-    "startline",
-    "start_line",
-    "line_number",
-    "uri",
-    "evidence",
-    "snippet",
-];
+const PLACES: &str = "file path filename filepath line lines location startline start_line line_number uri evidence \
+    snippet";
 
 /// Returns whether a text seems to hold findings in tags or JSON.
 pub fn holds_findings(text: &str) -> bool {
@@ -178,9 +153,9 @@ pub(super) fn is_structured(text: &str) -> bool {
                 .trim_start_matches(['"', '\'', '*', '`', ' ', '\\'])
                 .starts_with([':', '=', '|', '>', '：'])
     };
-    let any = |names: &[&str]| {
+    let any = |names: &str| {
         names
-            .iter()
+            .split_ascii_whitespace()
             .any(|name| lower.match_indices(name).any(|(at, _)| is_key(at, name)))
     };
     any(SUBJECTS) && any(PLACES)
@@ -188,26 +163,14 @@ pub(super) fn is_structured(text: &str) -> bool {
 
 /// Returns whether a text names a line: `src/a.rs:10`, `line 10`, `第10行`.
 pub(super) fn names_line(text: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "line",
-        "zeile",
-        "ligne",
-        "línea",
-        "linha",
-        "riga",
-        "regel",
-        "linii",
-        "строк",
-        "рядк",
-        "سطر",
-    ];
+    const WORDS: &str = "line zeile ligne línea linha riga regel linii строк рядк سطر";
     let begins_with_number = |text: &str| text.starts_with(|character: char| character.is_ascii_digit());
     let behind_path = text.match_indices(':').any(|(at, _)| {
         let path = text[..at].ends_with(|character: char| character.is_alphanumeric() || character == '_');
         path && begins_with_number(&text[at + 1..])
     });
     let lower = text.to_lowercase();
-    let behind_word = WORDS.iter().any(|word| {
+    let behind_word = WORDS.split_ascii_whitespace().any(|word| {
         lower.match_indices(word).any(|(at, _)| {
             let rest = &lower[at + word.len()..];
             begins_with_number(

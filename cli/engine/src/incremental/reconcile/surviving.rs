@@ -8,11 +8,11 @@ use super::decide::{Seen, own_rank, rank};
 use crate::{
     incremental::{
         EarlierStatus, EarlierVerdicts, carried,
-        identity::{is_same_code, is_same_kind, may_repeat},
+        identity::{is_at, is_same_code, is_same_kind, may_repeat},
         texts,
     },
     judge::not_repeated,
-    review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
+    review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy},
 };
 
 /// The finding as it stands now. If the judge keeps a new one of its kind that repeats it, that one speaks for it: it knows the code
@@ -62,12 +62,8 @@ pub(super) fn stand(
     entry.thread = shown_by(finding);
     entry.since = Some(finding.record.head_sha.clone());
     for at in repeats.iter().copied().filter(|at| Some(*at) != speaker) {
-        for reviewer in judged[at].finding.found_by.clone() {
-            if !entry.finding.found_by.contains(&reviewer) {
-                entry.finding.found_by.push(reviewer);
-            }
-        }
-        drop_as(&mut judged[at], FindingFate::Merged, "duplicate", texts::KNOWN);
+        entry.finding.add_found_by(&judged[at].finding.found_by);
+        judged[at].remove_for(FindingFate::Merged, RemovedBy::EarlierReview, "duplicate", texts::KNOWN);
     }
     entry
 }
@@ -133,23 +129,13 @@ pub(super) fn refuted(finding: &ExistingFinding, words: &EarlierVerdicts) -> Opt
     entry.production_risk = finding.record.production_risk;
     entry.thread = shown_by(finding);
     entry.since = Some(finding.record.head_sha.clone());
-    entry.remove(FindingFate::Dropped, RemovedBy::Judge);
     let code = match word.status {
         EarlierStatus::Withdrawn => "withdrawn",
         _ => "fixed",
     };
-    entry.reason_code = Some(code.to_owned());
-    entry.reason = Some(word.reason.clone());
+    entry.remove_for(FindingFate::Dropped, RemovedBy::Judge, code, &word.reason);
     entry.refutation = Some(refutation);
     Some(entry)
-}
-
-pub(super) fn drop_as(entry: &mut JudgedFinding, fate: FindingFate, code: &str, reason: &str) {
-    if entry.stands() {
-        entry.remove(fate, RemovedBy::EarlierReview);
-        entry.reason_code = Some(code.to_owned());
-        entry.reason = Some(reason.to_owned());
-    }
 }
 
 /// Which new findings repeat which earlier one, by their places. The judge's word counts first, then the identity, then the
@@ -186,20 +172,12 @@ pub(super) fn repeats(
 /// would become the other's. Where the earlier one's code is gone, it may be what a new one of its kind is about.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let is_serious = entry.weighs() || finding.record.is_serious();
-    let stands = matches!(finding.anchor, AnchorState::Unchanged | AnchorState::ChangedBeside);
     let may_be_it = if is_same_kind(finding, entry) {
-        !stands || overlap(finding, entry)
+        !finding.anchor.stands() || is_at(finding, &entry.finding)
     } else {
         may_repeat(finding, &entry.finding) && rank(entry) <= own_rank(finding)
     };
     is_serious && entry.finding.fingerprint != finding.record.fingerprint && !may_be_it
-}
-
-fn overlap(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
-    let before = lines(finding.record.line, finding.record.end_line);
-    let now = lines(entry.finding.line, entry.finding.end_line);
-    before.start() <= now.end() && now.start() <= before.end()
 }
 
 /// Returns whether code, not only the judge's word, says that the new finding repeats the earlier one: [`identify`] has given
@@ -211,14 +189,7 @@ pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding
 }
 
 pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let live = match finding.state {
-        ThreadState::Open | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther | ThreadState::Unknown => {
-            true
-        }
-        ThreadState::ResolvedByAuthor => !finding.author_may_settle,
-        ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
-    };
     // On the same code they are two, or they would have one fingerprint.
     let is_other_quote = !is_same_code(finding, entry);
-    live && is_other_quote && is_same_kind(finding, entry) && overlap(finding, entry)
+    finding.is_live() && is_other_quote && is_same_kind(finding, entry) && is_at(finding, &entry.finding)
 }

@@ -81,42 +81,8 @@ const FINDINGS: [&[&str]; 7] = [
 ];
 
 /// Words that may stand in front of a contradiction, which decides nothing by itself.
-const OPENERS: [&str; 34] = [
-    ",",
-    "hi",
-    "hello",
-    "hey",
-    "ok",
-    "okay",
-    "yes",
-    "yep",
-    "yeah",
-    "no",
-    "nope",
-    "thanks",
-    "thank",
-    "you",
-    "sorry",
-    "well",
-    "fine",
-    "right",
-    "good",
-    "catch",
-    "i",
-    "i'm",
-    "we",
-    "we're",
-    "am",
-    "are",
-    "this",
-    "that",
-    "it",
-    "is",
-    "that's",
-    "a",
-    "respectfully",
-    "strongly",
-];
+const OPENERS: &str = ", hi hello hey ok okay yes yep yeah no nope thanks thank you sorry well fine right good catch \
+    i i'm we we're am are this that it is that's a respectfully strongly";
 
 /// The intent of the English words at the beginning of the answer, if they have one: [`ReplyIntent::Mixed`] for a decision
 /// beside which something else is said, and for other words that may mean one.
@@ -165,5 +131,5 @@ fn without_greetings<'w>(front: &'w [&'w str]) -> Option<&'w [&'w str]> {
 
 /// A word that may stand in front, a mention of an account among them.
 fn is_opener(word: &str) -> bool {
-    word.starts_with('@') || OPENERS.contains(&word)
+    word.starts_with('@') || OPENERS.split_ascii_whitespace().any(|opener| opener == word)
 }

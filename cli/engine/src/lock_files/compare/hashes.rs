@@ -25,9 +25,7 @@ pub(super) fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     let base = change.base.map(without).unwrap_or_default();
     let head = without(change.head);
     let hashed_names: HashSet<&str> = change
-        .base
-        .iter()
-        .flat_map(|base| &base.entries)
+        .base_entries()
         .filter(|entry| entry.hash == Hash::Present)
         .map(|entry| entry.name.as_str())
         .collect();
@@ -38,9 +36,7 @@ pub(super) fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     let never = hashed_names.is_empty() && change.base.is_some_and(|base| base.entries.iter().any(could_have));
     // What comes from a repository or an address may do without, unless it had one there.
     let hashed_places: HashSet<(&str, String)> = change
-        .base
-        .iter()
-        .flat_map(|base| &base.entries)
+        .base_entries()
         .filter(|entry| entry.hash == Hash::Present)
         .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
@@ -166,7 +162,7 @@ fn at_new_hash(entry: &Entry, before: &HashSet<&str>) -> Entry {
 pub(super) fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
     let mut known: HashMap<(&str, &str, Option<&str>), HashSet<&str>> = HashMap::new();
     let mut hashed_names = HashSet::new();
-    for entry in change.base.iter().flat_map(|base| &base.entries) {
+    for entry in change.base_entries() {
         if let Some(key) = entry.hashed().filter(|_| !entry.integrity.is_empty()) {
             known.entry(key).or_default().insert(&entry.integrity);
         }

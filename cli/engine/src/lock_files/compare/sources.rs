@@ -69,9 +69,7 @@ fn packages(entries: &[&Entry]) -> String {
 /// Dependencies that come from a repository or an address, and did not at base.
 pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
     let known: HashSet<(&str, String)> = change
-        .base
-        .iter()
-        .flat_map(|base| &base.entries)
+        .base_entries()
         .filter(|entry| elsewhere(entry).is_some())
         .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
@@ -127,9 +125,7 @@ pub(super) fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
         (entry.name.clone(), version, address)
     };
     let known: HashSet<_> = change
-        .base
-        .iter()
-        .flat_map(|base| &base.entries)
+        .base_entries()
         .filter(|entry| entry.is_mislabeled())
         .map(label)
         .collect();

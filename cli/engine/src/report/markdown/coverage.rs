@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use conclave_shared::telemetry::ReviewerOutcome;
 
-use super::duration;
+use super::{capitalized, duration};
 use crate::{
+    diff::FilteredFile,
     judge::describe_removed,
     report::grouped,
-    review::{Cost, CountedTokens, Review, ReviewerReport, UnprovenFinding},
+    review::{Cost, CountedTokens, CutFile, Review, ReviewerReport, UnprovenFinding},
     rules::CheckedRule,
-    untrusted::{cell, code_cell, code_span, escape, link},
+    untrusted::{cell, code_cell, code_span, escape, link, one_line},
 };
 
 pub(super) fn coverage(review: &Review) -> String {
@@ -43,35 +44,19 @@ pub(super) fn coverage(review: &Review) -> String {
         let _ = writeln!(text, "{}", reviewer_row(report));
     }
     text.push('\n');
-    if !coverage.filtered.is_empty() {
-        let _ = writeln!(text, "**Left out:**\n");
-        for file in &coverage.filtered {
-            let _ = writeln!(text, "- {}: {}", code_span(&file.path), file.reason.describe());
-        }
-        text.push('\n');
-    }
-    if !coverage.not_read.is_empty() {
-        let _ = writeln!(text, "**Not read:**\n");
-        for path in &coverage.not_read {
-            let _ = writeln!(text, "- {}", code_span(path));
-        }
-        text.push('\n');
-    }
-    if !coverage.cut.is_empty() {
-        let _ = writeln!(text, "**Too large to be read whole:**\n");
-        for file in &coverage.cut {
-            let _ = writeln!(
-                text,
-                "- {}: {} lines of its patch were left out",
-                code_span(&file.path),
-                file.lines_left_out
-            );
-        }
-        text.push('\n');
-    }
-    text.push_str(&unproven(&coverage.unproven));
-    text.push_str(&checked_rules(&coverage.rules));
-    let tokens = tokens(review);
+    let left_out = |file: &FilteredFile| format!("{}: {}", code_span(&file.path), file.reason.describe());
+    text.push_str(&list("Left out", coverage.filtered.iter().map(left_out)));
+    text.push_str(&list("Not read", coverage.not_read.iter().map(|path| code_span(path))));
+    let cut = |file: &CutFile| {
+        let path = code_span(&file.path);
+        format!("{path}: {} lines of its patch were left out", file.lines_left_out)
+    };
+    text.push_str(&list("Too large to be read whole", coverage.cut.iter().map(cut)));
+    text.push_str(&list("Findings without proof", coverage.unproven.iter().map(unproven)));
+    let rule = |rule: &CheckedRule| rule.describe(|_| link(&rule.rule, &rule.link), code_span);
+    let rules = coverage.rules.iter().map(rule);
+    text.push_str(&list("Engineering rules for the changed files", rules));
+    let tokens = capitalized(&CountedTokens::of(&review.usage()).text(grouped));
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
@@ -82,11 +67,10 @@ pub(super) fn coverage(review: &Review) -> String {
         coverage.hallucinated
     );
     for note in &coverage.notes {
-        let _ = writeln!(text, "- {}", escape(note).replace('\n', " "));
+        let _ = writeln!(text, "- {}", one_line(note));
     }
-    let line = |text: &str| escape(text).replace('\n', " ");
-    let warnings = review.other_warnings().map(|warning| line(warning));
-    for warning in review.model_moves(line, code_span).into_iter().chain(warnings) {
+    let warnings = review.other_warnings().map(|warning| one_line(warning));
+    for warning in review.model_moves(one_line, code_span).into_iter().chain(warnings) {
         let _ = writeln!(text, "- ⚠️ {warning}");
     }
     let _ = writeln!(
@@ -104,44 +88,29 @@ pub(super) fn coverage(review: &Review) -> String {
     text
 }
 
-/// The list of findings that nothing proved, if there are any.
-fn unproven(findings: &[UnprovenFinding]) -> String {
-    let mut text = String::new();
-    if findings.is_empty() {
-        return text;
+/// A list under a heading; nothing if it is empty.
+fn list(heading: &str, items: impl Iterator<Item = String>) -> String {
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return String::new();
     }
-    text.push_str("**Findings without proof:**\n\n");
-    for finding in findings {
-        let _ = writeln!(
-            text,
-            "- {} ({}, {}): {} ({})",
-            code_span(&finding.place()),
-            finding.reviewer.display_name(),
-            finding.severity_in_words(),
-            escape(&finding.claim).replace('\n', " "),
-            escape(&finding.reason).replace('\n', " ")
-        );
+    let mut text = format!("**{heading}:**\n\n");
+    for item in items {
+        let _ = writeln!(text, "- {item}");
     }
     text.push('\n');
     text
 }
 
-/// The tokens of the review in words.
-fn tokens(review: &Review) -> String {
-    let text = CountedTokens::of(&review.usage()).text(grouped);
-    let mut rest = text.chars();
-    rest.next()
-        .map_or_else(String::new, |first| first.to_uppercase().to_string() + rest.as_str())
-}
-
-/// The engineering rules with the files that each was checked on.
-fn checked_rules(rules: &[CheckedRule]) -> String {
-    if rules.is_empty() {
-        return String::new();
-    }
-    let rule = |rule: &CheckedRule| format!("- {}\n", rule.describe(|_| link(&rule.rule, &rule.link), code_span));
-    let rules: String = rules.iter().map(rule).collect();
-    format!("**Engineering rules for the changed files:**\n\n{rules}\n")
+fn unproven(finding: &UnprovenFinding) -> String {
+    format!(
+        "{} ({}, {}): {} ({})",
+        code_span(&finding.place()),
+        finding.reviewer.display_name(),
+        finding.severity_in_words(),
+        one_line(&finding.claim),
+        one_line(&finding.reason)
+    )
 }
 
 /// The commit whose settings were in force.

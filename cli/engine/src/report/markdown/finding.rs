@@ -6,7 +6,7 @@ use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use crate::{
     review::{JudgedFinding, Refutation, RefutationStatus},
-    untrusted::{code_span, escape, fenced, link},
+    untrusted::{code_span, escape, fenced, link, one_line},
 };
 
 /// The finding; in two lines if it has a note of its own, where all of it stands.
@@ -29,11 +29,11 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     };
     let mut text = format!(
         "{mark} **{}**  \n{severity}{risk} · {place} · {}",
-        escape(&finding.claim).replace('\n', " ").trim(),
+        one_line(&finding.claim).trim(),
         found_by(&finding.found_by)
     );
     if let Some(overruled) = &entry.overruled {
-        let _ = write!(text, "\n\n⚖️ {}", escape(&overruled.describe()).replace('\n', " "));
+        let _ = write!(text, "\n\n⚖️ {}", one_line(&overruled.describe()));
     }
     if entry.posted.is_some() {
         return text;
@@ -70,18 +70,14 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     if let Some(rule) = &finding.rule {
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
     }
-    let _ = write!(
-        text,
-        "\n\n<sub>{}</sub>\n\n</details>",
-        escape(&finding.category).replace('\n', " ")
-    );
+    let _ = write!(text, "\n\n<sub>{}</sub>\n\n</details>", one_line(&finding.category));
     text
 }
 
 /// A claim and the code that the judge holds against it, side by side.
 pub(super) fn refuted_by_code(entry: &JudgedFinding, refutation: &Refutation) -> String {
     let finding = &entry.finding;
-    let line = |text: &str| escape(text).replace('\n', " ").trim().to_owned();
+    let line = |text: &str| one_line(text).trim().to_owned();
     let severity = entry.reported.unwrap_or(finding.severity);
     let mut text = format!(
         "**{}**  \n{severity} · {} · {}\n\n{}\n\nAgainst it the judge quotes {}, which this change {}",
