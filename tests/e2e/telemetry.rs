@@ -276,7 +276,14 @@ async fn what_was_lost_is_told_once_the_tracker_is_back() {
         .0;
     let said = said.rsplit("! ").next().unwrap();
     let (number, what) = said.split_once(' ').expect("a number");
-    assert_eq!(what, if number == "1" { "telemetry event" } else { "telemetry events" });
+    assert_eq!(
+        what,
+        if number == "1" {
+            "telemetry event"
+        } else {
+            "telemetry events"
+        }
+    );
     // On a busy machine the tracker may be late once more after it was told.
     assert!(number.parse::<u64>().expect("a number") >= lost, "{said}");
     let runs = workers.rows("SELECT verdict FROM runs", |rows| !rows.is_empty()).await;

@@ -17,7 +17,7 @@ mod tags;
 mod written;
 
 pub use claim_words::claim_words;
-pub(crate) use code_lines::code_lines;
+pub(crate) use code_lines::{CodeLine, code_lines, is_import};
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub(crate) use evidence::claim_as_written;
@@ -25,7 +25,7 @@ pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions
 pub(crate) use fold::{decoded, folded, is_invisible, letters, single_blanks, words};
 pub(crate) use matching::lines_overlap;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
-pub(crate) use refutation::{MAX_LINES, QuotedFile, Refuting, base_line, check_refutation, is_import, too_long};
+pub(crate) use refutation::{MAX_LINES, QuotedFile, Refuting, base_line, check_refutation, too_long};
 pub(crate) use relation::{opens_holder, without_texts};
 pub use scan::{
     RawFinding, Report, ScanOutcome, asserted, drafted, half_finding, holds_findings, is_about_words, is_listed,

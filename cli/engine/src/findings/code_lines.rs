@@ -1,108 +1,268 @@
-//! Lines of a file without their comments: what a machine runs, as opposed to what the file says of itself.
+//! Lines of a file by what a machine does with them: code, as opposed to comments, data in texts, and imports.
+//!
+//! Which is which is for a language's grammar to say: a rule by marks alone takes a bracket in a text for the end of a function, and a
+//! line of a comment for a check.
 
-use conclave_shared::comment_marks::CommentMarks;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
-/// The lines of the file, each without what is a comment.
-pub(crate) fn code_lines(path: &str, content: &str) -> Vec<String> {
-    let marks = CommentMarks::of(path);
-    let mut inside: Option<&str> = None;
-    content.lines().map(|line| code_of(line, marks, &mut inside)).collect()
+use conclave_shared::path_kind::PathKind;
+use syntect::{
+    parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet},
+    util::LinesWithEndings,
+};
+
+/// Files from this size on are not read, in bytes: a grammar takes its time.
+const MAX_FILE: usize = 512 * 1024;
+/// The same for a line. Nobody writes a longer one.
+const MAX_LINE: usize = 4000;
+/// The files that are kept read: a judge quotes the same one several times, and each is read at base and at head.
+const MAX_KEPT: usize = 8;
+
+/// One line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodeLine {
+    /// The line without its comments.
+    pub(crate) code: String,
+    /// What of it runs: nothing of an import, nor of a text that began on an earlier line.
+    pub(crate) runs: String,
+    /// Whether it begins inside of such a text, where its indentation says nothing.
+    pub(crate) begins_in_text: bool,
 }
 
-/// One line without what is a comment. `inside` is the end of a comment that is still open.
-fn code_of(line: &str, marks: &CommentMarks, inside: &mut Option<&'static str>) -> String {
-    let mut code = String::new();
-    let mut rest = line;
-    while !rest.is_empty() {
-        if let Some(end) = *inside {
-            let Some(at) = rest.find(end) else {
-                return code;
-            };
-            rest = &rest[at + end.len()..];
-            *inside = None;
-            continue;
+impl CodeLine {
+    /// A line as it stands, of a file that cannot be read.
+    pub(crate) fn unread(line: &str) -> Self {
+        Self {
+            code: line.trim_end().to_owned(),
+            runs: String::new(),
+            begins_in_text: false,
         }
-        // Three quotes begin a description only where nothing stands before them; else they hold data.
-        let opens = |(open, _): &&(&str, &str)| {
-            rest.starts_with(open) && (open.starts_with(['"', '\'']) <= code.trim().is_empty())
+    }
+}
+
+type Lines = Arc<[CodeLine]>;
+/// The name of a grammar, a file's text, and its lines.
+type Kept = (String, String, Lines);
+
+/// The lines of a file; none if no grammar for it is known, if people do not write it, or if it is too large to be read.
+pub(crate) fn code_lines(path: &str, content: &str) -> Option<Lines> {
+    static KEPT: Mutex<VecDeque<Kept>> = Mutex::new(VecDeque::new());
+    let kind = PathKind::of(path);
+    let is_too_large = content.len() > MAX_FILE || content.lines().any(|line| line.len() > MAX_LINE);
+    if kind.noise.is_some() || is_too_large {
+        return None;
+    }
+    let syntax = grammar(path, content)?;
+    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept()
+        .iter()
+        .find_map(|(name, text, lines)| (*name == syntax.name && text == content).then(|| Arc::clone(lines)));
+    if known.is_some() {
+        return known;
+    }
+    let lines: Lines = Reader::new(syntax).lines(content)?.into();
+    let mut kept = kept();
+    kept.truncate(MAX_KEPT - 1);
+    kept.push_front((syntax.name.clone(), content.to_owned(), Arc::clone(&lines)));
+    Some(lines)
+}
+
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
+
+/// Scopes of grammars, by the beginnings of their names.
+struct Scopes {
+    comments: Vec<Scope>,
+    texts: Vec<Scope>,
+    heredocs: Vec<Scope>,
+    imports: Vec<Scope>,
+    exports: Scope,
+    blocks: Scope,
+    prose: Scope,
+    yaml: Scope,
+}
+
+static SCOPES: LazyLock<Scopes> = LazyLock::new(|| {
+    let scope = |name: &str| Scope::new(name).unwrap_or_default();
+    let scopes = |names: &str| names.split_ascii_whitespace().map(scope).collect();
+    Scopes {
+        comments: scopes("comment"),
+        texts: scopes("string meta.string text.plain"),
+        heredocs: scopes("meta.string.heredoc string.unquoted.heredoc text.plain"),
+        imports: scopes("meta.import meta.statement.import meta.preprocessor.include"),
+        exports: scope("meta.export"),
+        blocks: scope("meta.block"),
+        prose: scope("text"),
+        yaml: scope("source.yaml"),
+    }
+});
+
+/// The beginnings of the scopes of what steers a machine. Others are for logs, mail and the like.
+const CODE: [&str; 5] = ["source.", "embedding.", "text.html.", "text.xml", "text.haml"];
+/// Scopes among those that do not.
+const NO_CODE: [&str; 7] = [
+    "source.diff",
+    "source.gosum",
+    "source.passwd",
+    "source.group",
+    "text.html.markdown",
+    "text.html.mediawiki",
+    "text.html.textile",
+];
+
+fn grammar(path: &str, content: &str) -> Option<&'static SyntaxReference> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let lower = extension.map(str::to_ascii_lowercase);
+    let by_extension = |extension: &str| GRAMMARS.find_syntax_by_extension(extension);
+    let found = by_extension(name)
+        .or_else(|| by_extension(extension?))
+        .or_else(|| by_extension(&lower?))
+        .or_else(|| GRAMMARS.find_syntax_by_first_line(content))?;
+    let scope = found.scope.to_string();
+    let is_in = |beginnings: &[&str]| beginnings.iter().any(|beginning| scope.starts_with(beginning));
+    // A drawing is XML too.
+    let is_drawing = lower_is(extension, "svg");
+    (is_in(&CODE) && !is_in(&NO_CODE) && !is_drawing).then_some(found)
+}
+
+fn lower_is(extension: Option<&str>, name: &str) -> bool {
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(name))
+}
+
+/// Reads a file by a grammar.
+struct Reader {
+    state: ParseState,
+    stack: ScopeStack,
+    /// Whether texts of several lines are where the code stands, as in a pipeline.
+    texts_run: bool,
+    /// The brackets that an import has opened, and not closed.
+    import_depth: usize,
+}
+
+impl Reader {
+    fn new(syntax: &SyntaxReference) -> Self {
+        Self {
+            state: ParseState::new(syntax),
+            stack: ScopeStack::new(),
+            texts_run: syntax.scope == SCOPES.yaml,
+            import_depth: 0,
+        }
+    }
+
+    fn lines(mut self, content: &str) -> Option<Vec<CodeLine>> {
+        LinesWithEndings::from(content).map(|line| self.line(line)).collect()
+    }
+
+    fn line(&mut self, line: &str) -> Option<CodeLine> {
+        let operations = self.state.parse_line(line, &GRAMMARS).ok()?;
+        let mut begins_in_text = self.is_in(&SCOPES.texts) && !self.texts_run;
+        let mut still_in_text = begins_in_text;
+        let mut is_beginning = true;
+        let (mut code, mut runs) = (String::new(), String::new());
+        let mut add = |reader: &Self, part: &str| {
+            if part.is_empty() {
+                return;
+            }
+            // Some grammars open such a text where its first line begins, not where the line before it ends.
+            if is_beginning && reader.is_in(&SCOPES.heredocs) {
+                (begins_in_text, still_in_text) = (true, true);
+            }
+            is_beginning = false;
+            still_in_text &= reader.is_in(&SCOPES.texts);
+            if reader.is_in(&SCOPES.comments) {
+                return;
+            }
+            code.push_str(part);
+            if !still_in_text && !reader.only_names(part) {
+                runs.push_str(part);
+            }
         };
-        if let Some((open, end)) = marks.block.iter().find(opens) {
-            *inside = Some(end);
-            rest = &rest[open.len()..];
-            continue;
+        let mut from = 0;
+        for (at, operation) in &operations {
+            add(self, line.get(from..*at)?);
+            from = *at;
+            self.stack.apply(operation).ok()?;
         }
-        let mut line_marks = marks.line.iter().chain(marks.perhaps);
-        if line_marks.any(|mark| begins_comment(rest, mark, &code)) {
-            return code;
+        add(self, line.get(from..)?);
+        if self.is_of_import(&runs) {
+            runs.clear();
         }
-        let length = text_length(rest).unwrap_or_else(|| rest.chars().next().map_or(1, char::len_utf8));
-        code.push_str(&rest[..length]);
-        rest = &rest[length..];
+        Some(CodeLine {
+            code: code.trim_end().to_owned(),
+            runs: runs.trim_end().to_owned(),
+            begins_in_text,
+        })
     }
-    code
+
+    fn is_in(&self, scopes: &[Scope]) -> bool {
+        let is_one = |own: &Scope| scopes.iter().any(|scope| scope.is_prefix_of(*own));
+        self.stack.as_slice().iter().any(is_one)
+    }
+
+    /// Returns whether what stands here only makes names known, or is text for people in a page.
+    fn only_names(&self, part: &str) -> bool {
+        let scopes = self.stack.as_slice();
+        let mut pairs = scopes.iter().zip(scopes.iter().skip(1));
+        let is_export =
+            pairs.any(|(outer, inner)| SCOPES.exports.is_prefix_of(*outer) && SCOPES.blocks.is_prefix_of(*inner));
+        let is_prose = matches!(scopes, [only] if SCOPES.prose.is_prefix_of(*only));
+        let is_template = ["{{", "{%", "<%", "${"].iter().any(|mark| part.contains(mark));
+        is_export || (is_prose && !is_template) || self.is_in(&SCOPES.imports)
+    }
+
+    /// Returns whether a line is an import or goes on with one.
+    fn is_of_import(&mut self, code: &str) -> bool {
+        let code = code.trim_start();
+        let goes_on = self.import_depth > 0 || LISTS.iter().any(|beginning| code.starts_with(beginning));
+        if goes_on {
+            let count = |brackets: [char; 2]| code.matches(brackets).count();
+            self.import_depth = (self.import_depth + count(['(', '{'])).saturating_sub(count([')', '}']));
+        }
+        goes_on || is_import(code)
+    }
 }
 
-fn begins_comment(rest: &str, mark: &str, before: &str) -> bool {
-    let Some(behind) = rest.strip_prefix(mark) else {
-        return false;
-    };
-    match mark {
-        // `$#`, `a#b` and attributes are none.
-        "#" => (before.is_empty() || before.ends_with(char::is_whitespace)) && !behind.starts_with('['),
-        "--" | ";" | "%" => before.trim().is_empty() || (mark == "--" && before.ends_with(char::is_whitespace)),
-        _ => true,
-    }
-}
+/// The beginnings of imports that may go on over several lines in brackets.
+const LISTS: [&str; 7] = [
+    "import ",
+    "from ",
+    "use ",
+    "pub use ",
+    "export {",
+    "export type {",
+    "alias ",
+];
 
-/// Returns how long a text in quotes is that begins here and ends on the same line.
-pub(super) fn text_length(rest: &str) -> Option<usize> {
-    let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
-    let mut escaped = false;
-    for (at, character) in rest.char_indices().skip(1) {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if character == quote => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
+/// Returns whether a line only makes names of other files known: it says nothing of what happens to anything.
+pub(crate) fn is_import(code: &str) -> bool {
+    const BEGINNINGS: [&str; 12] = [
+        "import(",
+        "using ",
+        "#include",
+        "require ",
+        "require('",
+        "require(\"",
+        "package ",
+        "module ",
+        "extern crate ",
+        "source ",
+        "export *",
+        "__import__(",
+    ];
+    const ANYWHERE: [&str; 5] = [
+        "= require",
+        "= import(",
+        "= await import(",
+        "= __import__(",
+        "import_module(",
+    ];
+    let mut beginnings = LISTS.iter().chain(&BEGINNINGS);
+    ANYWHERE.iter().any(|mark| code.contains(mark)) || beginnings.any(|beginning| code.starts_with(beginning))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn code(path: &str, content: &str) -> Vec<String> {
-        code_lines(path, content)
-            .into_iter()
-            .map(|line| line.trim_end().to_owned())
-            .collect()
-    }
-
-    #[test]
-    fn comments_are_taken_out_in_the_language_of_the_file() {
-        for (path, content, expected) in [
-            ("a.py", "# a\nx = 1  # b\ny = \"# c\"", vec!["", "x = 1", "y = \"# c\""]),
-            (
-                "a.py",
-                "\"\"\"The caller\nchecks this.\n\"\"\"\nq = \"\"\"SELECT\n\"\"\"",
-                vec!["", "", "", "q = \"\"\"SELECT", ""],
-            ),
-            ("a.rs", "// a\n/* b\nc */ let x = 1; // d", vec!["", "", " let x = 1;"]),
-            (
-                "a.rs",
-                "#[derive(Debug)]\nlet u = \"http://x\";",
-                vec!["#[derive(Debug)]", "let u = \"http://x\";"],
-            ),
-            ("a.c", "#include <x.h>\n*p = 1;", vec!["#include <x.h>", "*p = 1;"]),
-            ("a.sql", "-- a\nSELECT 1 -- b", vec!["", "SELECT 1"]),
-            ("a.html", "<p>a</p><!-- b\nc --><p>d</p>", vec!["<p>a</p>", "<p>d</p>"]),
-            ("a.sh", "echo $# # count", vec!["echo $#"]),
-            ("Dockerfile", "# a\nRUN x", vec!["", "RUN x"]),
-            ("a.unknown", "// a\n# b\n-- c\ncode", vec!["", "", "", "code"]),
-        ] {
-            assert_eq!(code(path, content), expected, "{path}: {content}");
-        }
-    }
-}
+#[path = "code_lines_tests.rs"]
+mod tests;

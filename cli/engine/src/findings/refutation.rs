@@ -4,7 +4,7 @@
 use conclave_shared::{finding::Finding, path_kind::PathKind};
 
 use super::{
-    code_lines::code_lines,
+    code_lines::{CodeLine, code_lines, is_import},
     fold::single_blanks,
     locate::{Place, locate_whole},
     relation::Names,
@@ -69,7 +69,14 @@ pub(crate) fn check_refutation(
     let changed = |line: u32| file.change.is_some_and(|change| change.lines.is_added(line));
     let place = locate_whole(file.head, quote, line, changed)
         .ok_or_else(|| format!("the quoted code does not stand in {}", file.path))?;
-    let telling = telling_code(finding, accusing, file, place, quote);
+    let lines = if PathKind::of(file.path).is_prose() {
+        None
+    } else {
+        let unknown =
+            "is not code in a language whose comments and texts can be told from what runs, or is too large to be read";
+        Some(code_lines(file.path, file.head).ok_or_else(|| format!("{} {unknown}", file.path))?)
+    };
+    let telling = telling_code(finding, accusing, file, lines.as_deref(), place, quote);
     if telling.is_empty() {
         return Err(
             "the quote is too little: it needs a whole line of code that is neither a comment nor an import, nor a bracket or keyword \
@@ -100,29 +107,24 @@ pub(crate) fn too_long() -> String {
     format!("it spans more than {MAX_LINES} lines: name and quote only those that make the claim untrue")
 }
 
-/// The quoted code that means something, and that no finding accuses, line by line.
+/// The quoted code that means something, and that no finding accuses, line by line. Without lines of code the file is prose.
 fn telling_code(
     finding: &Finding,
     accusing: &[Finding],
     file: QuotedFile<'_>,
+    lines: Option<&[CodeLine]>,
     place: Place,
     quote: &str,
 ) -> Vec<String> {
-    let is_prose = PathKind::of(file.path).is_prose();
-    let code = if is_prose {
-        file.head.lines().map(str::to_owned).collect()
-    } else {
-        code_lines(file.path, file.head)
-    };
+    let is_prose = lines.is_none();
     let own = Own::of(finding);
     // Else two findings would refute each other.
     let others = accusing.iter().filter(|other| other.id != finding.id);
     let others: Vec<Own<'_>> = others.map(Own::of).collect();
     let telling = place.lines().filter_map(|line| {
         let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
-        let (Some(code), Some(whole)) = (code.get(index), file.head.lines().nth(index)) else {
-            return None;
-        };
+        let whole = file.head.lines().nth(index)?;
+        let code = lines.map_or(Some(whole), |lines| Some(lines.get(index)?.runs.as_str()))?;
         let is_accused = others.iter().any(|other| other.accuses(file.path, line, whole));
         if is_accused || own.has(file.path, line, whole) {
             return None;
@@ -167,7 +169,13 @@ fn shared_end(code: &str, quoted: &str) -> String {
 }
 
 fn is_telling(code: &str) -> bool {
-    if is_import(code) {
+    // Names alone are a list: of what an import or an export makes known, of parameters.
+    let is_list = code.split([',', ';', '{', '}', '[', ']']).all(|item| {
+        item.trim()
+            .chars()
+            .all(|character| character.is_alphanumeric() || character == '_')
+    });
+    if is_list || is_import(code) {
         return false;
     }
     let words = code.split(|character: char| !character.is_alphanumeric());
@@ -178,26 +186,6 @@ fn is_telling(code: &str) -> bool {
                 .any(|common| common.eq_ignore_ascii_case(word))
     });
     telling.map(|word| word.chars().count()).sum::<usize>() >= MIN_LETTERS
-}
-
-/// Returns whether a line only makes names of other files known: it says nothing of what happens to anything.
-pub(crate) fn is_import(code: &str) -> bool {
-    const BEGINNINGS: [&str; 12] = [
-        "import ",
-        "import(",
-        "from ",
-        "use ",
-        "pub use ",
-        "using ",
-        "#include",
-        "require ",
-        "require(",
-        "package ",
-        "module ",
-        "extern crate ",
-    ];
-    let is_required = code.contains("= require(") || code.contains("= import(");
-    is_required || BEGINNINGS.iter().any(|beginning| code.starts_with(beginning))
 }
 
 /// The lines that the finding itself quotes.

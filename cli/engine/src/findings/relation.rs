@@ -4,8 +4,6 @@ use std::collections::HashSet;
 
 use conclave_shared::finding::Finding;
 
-use super::code_lines::text_length;
-
 /// Words of programming languages, in lower case: that two lines have them in common shows nothing.
 const RESERVED: &str = "abstract alias and any as assert async auto await base begin bool boolean break byte case catch chan char class \
     const constexpr continue data debugger declare def default defer del delete do done double dynamic elif else elsif end endif \
@@ -109,6 +107,21 @@ pub(crate) fn without_texts(code: &str) -> String {
         }
     }
     bare
+}
+
+/// Returns how long a text in quotes is that begins here and ends on the same line.
+fn text_length(rest: &str) -> Option<usize> {
+    let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
+    let mut escaped = false;
+    for (at, character) in rest.char_indices().skip(1) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if character == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Returns whether a line only opens a type, a module or the like: that says nothing of what happens in it.

@@ -44,10 +44,10 @@ impl Version {
     /// begin, as a text or a part for a preprocessor.
     fn around(&self, line: u32, end_line: u32) -> Vec<String> {
         let (first, behind) = (index(line), index(end_line).saturating_add(1));
-        let above = self.code.above(first);
-        let count = |mark: &str| -> usize { above.iter().map(|line| line.matches(mark).count()).sum() };
+        let above = || self.code.above(first);
+        let count = |mark: &str| -> usize { above().map(|line| line.matches(mark).count()).sum() };
         let braces = |mark: &str| -> usize {
-            let bare = above.iter().map(|line| without_texts(line));
+            let bare = above().map(without_texts);
             bare.map(|line| line.matches(mark).count()).sum()
         };
         // What is a comment in one language is a directive in another.

@@ -348,7 +348,7 @@ struct OneFile;
 #[async_trait]
 impl SourceTree for OneFile {
     async fn text(&self, path: &str, _at_base: bool) -> Option<String> {
-        (path == "x").then(|| "db.run(one.name)\ndb.run(one.id)\ncheck(one)\n".to_owned())
+        (path == "x.py").then(|| "db.run(one.name)\ndb.run(one.id)\ncheck(one)\n".to_owned())
     }
 }
 
@@ -362,11 +362,11 @@ async fn stands(earlier: Vec<ExistingFinding>, other: Option<Finding>, line: u32
     });
     let first = Finding {
         evidence: "db.run(one.name)".to_owned(),
-        ..finding("F1", Severity::Critical, "a", "x", 1)
+        ..finding("F1", Severity::Critical, "a", "x.py", 1)
     };
     let mut decisions = vec![
         json!({"id": "F1", "action": "drop", "reason_code": "false_positive", "reason": "r",
-        "refuted_by": {"file": "x", "lines": line.to_string(), "quote": quote}}),
+        "refuted_by": {"file": "x.py", "lines": line.to_string(), "quote": quote}}),
     ];
     decisions.extend(other.iter().map(|_| json!({"id": "F2", "action": "keep"})));
     mailbox.hand_over(&[], [first].into_iter().chain(other).collect());
@@ -385,11 +385,11 @@ async fn code_that_this_review_or_an_open_earlier_finding_accuses_refutes_nothin
     let accused = "db.run(one.id)";
     let other = |severity| Finding {
         evidence: accused.to_owned(),
-        ..finding("F2", severity, "b", "x", 2)
+        ..finding("F2", severity, "b", "x.py", 2)
     };
     let earlier = |before| {
         let mut finding = existing("E1", "a");
-        "x".clone_into(&mut finding.record.file);
+        "x.py".clone_into(&mut finding.record.file);
         finding.record.line = 2;
         accused.clone_into(&mut finding.code);
         finding.before = before;

@@ -1,11 +1,9 @@
 //! Two runs of one merge request at once: whichever posts last makes nothing milder.
 
-use std::collections::BTreeMap;
-
 use conclave_engine::{
     incremental::{Done, remember},
     ports::Forge,
-    review::{PatchId, RememberedUnproven, Review, ReviewMode, UnprovenFinding},
+    review::{CarryOver, PatchId, RememberedUnproven, Review, ReviewMode, UnprovenFinding},
 };
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
@@ -31,16 +29,8 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         settled: Vec::new(),
         unseen: Vec::new(),
         patches: Vec::new(),
-        earlier: Vec::new(),
-        touched: Vec::new(),
-        unproven: Vec::new(),
-        unlisted: Vec::new(),
-        refuted_before: Vec::new(),
-        identities: BTreeMap::default(),
-        objects: BTreeMap::default(),
-        heard: 0,
-        asked: 0,
         heard_words: Vec::new(),
+        kept: CarryOver::default(),
     });
     review
 }

@@ -4,9 +4,9 @@
 //! What runs before a check may leave it out, what comes behind it may undo it, at whatever distance in one function. Other functions of
 //! the file are none of its business.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use crate::findings::{code_lines, is_import, opens_holder};
+use crate::findings::{CodeLine, code_lines, is_import, opens_holder};
 
 /// So many statements either side belong to code that is in no function.
 const NEIGHBORS: usize = 3;
@@ -15,18 +15,18 @@ const NEIGHBORS: usize = 3;
 const CONTROL: &str = "if else elif elseif elsif unless for foreach while until loop do try except catch rescue finally ensure with using \
     switch select case default match begin when synchronized unsafe";
 
-/// The lines of a text without their comments.
-pub(super) struct Code(Vec<String>);
+/// The lines of a text without their comments. In a file that no grammar is known for they are as they stand.
+pub(super) struct Code(Arc<[CodeLine]>);
 
 impl Code {
     pub(super) fn new(path: &str, text: &str) -> Self {
-        let lines = code_lines(path, text).into_iter();
-        Self(lines.map(|line| line.trim_end().to_owned()).collect())
+        let as_it_stands = || text.lines().map(CodeLine::unread).collect();
+        Self(code_lines(path, text).unwrap_or_else(as_it_stands))
     }
 
     /// The lines before this one, counted from 0.
-    pub(super) fn above(&self, first: usize) -> &[String] {
-        &self.0[..first.min(self.0.len())]
+    pub(super) fn above(&self, first: usize) -> impl Iterator<Item = &str> {
+        self.0.iter().take(first).map(|line| line.code.as_str())
     }
 
     /// The code that decides with these lines, from 0, what happens in them; they are a part of it.
@@ -92,7 +92,7 @@ impl Code {
     fn with_marks(&self, header: usize) -> usize {
         let is_mark = |at: &usize| {
             let text = self.text(*at).trim_start();
-            text.starts_with(['@', '[']) || text.starts_with("#[")
+            !self.begins_in_text(*at) && (text.starts_with(['@', '[']) || text.starts_with("#["))
         };
         let marks = (0..header).rev().take_while(is_mark);
         marks.last().unwrap_or(header)
@@ -122,7 +122,7 @@ impl Code {
     }
 
     fn is_definition(&self, at: usize) -> bool {
-        let next = (at + 1..self.0.len()).find(|next| !self.is_empty(*next));
+        let next = (at + 1..self.0.len()).find(|next| !self.is_empty(*next) && !self.begins_in_text(*next));
         let opens = next.is_some_and(|next| {
             self.indentation(next) > self.indentation(at) || self.text(next).trim_start().starts_with('{')
         });
@@ -139,7 +139,11 @@ impl Code {
     }
 
     fn text(&self, at: usize) -> &str {
-        self.0.get(at).map(String::as_str).unwrap_or_default()
+        self.0.get(at).map(|line| line.code.as_str()).unwrap_or_default()
+    }
+
+    fn begins_in_text(&self, at: usize) -> bool {
+        self.0.get(at).is_some_and(|line| line.begins_in_text)
     }
 
     fn is_empty(&self, at: usize) -> bool {
@@ -148,10 +152,14 @@ impl Code {
 
     /// Returns whether a line is for a preprocessor, which does not indent it with the code.
     fn is_directive(&self, at: usize) -> bool {
-        self.text(at).starts_with('#')
+        !self.begins_in_text(at) && self.text(at).starts_with('#')
     }
 
+    /// What a line of a text begins with ends no block.
     fn indentation(&self, at: usize) -> usize {
+        if self.begins_in_text(at) {
+            return usize::MAX;
+        }
         let text = self.text(at);
         text.len() - text.trim_start().len()
     }
@@ -239,6 +247,40 @@ mod tests {
             let after = PYTHON.replacen(old, new, 1);
             assert_ne!(after, PYTHON, "{old}");
             assert!(is_same_around("a.py", "escape(input)", PYTHON, &after), "{after}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_a_text_ends_no_function() {
+        for (path, before) in [
+            (
+                "a.js",
+                "function guard(input) {\n  const q = `\n}\n`;\n  check(input);\n}\n",
+            ),
+            ("a.go", "func guard(input X) {\n\tq := `\n}\n`\n\tcheck(input)\n}\n"),
+            (
+                "a.rb",
+                "def guard(input)\n  q = <<~SQL\nend\n  SQL\n  check(input)\nend\n",
+            ),
+            ("a.rb", "def guard(input)\n=begin\nend\n=end\n  check(input)\nend\n"),
+            (
+                "a.py",
+                "def guard(input):\n    q = \"\"\"\nend\n\"\"\"\n    check(input)\n",
+            ),
+        ] {
+            let (header, rest) = before.split_once('\n').expect("two lines");
+            let after = format!("{header}\n  return input\n{rest}");
+            assert!(!is_same_around(path, "check(input)", before, &after), "{after}");
+            let other = before
+                .replace("}\n`", "};\n`")
+                .replace("end\n  SQL", "end;\n  SQL")
+                .replace("end\n\"", "end;\n\"");
+            let is_text = other != before;
+            assert_eq!(
+                is_same_around(path, "check(input)", before, &other),
+                !is_text,
+                "{other}"
+            );
         }
     }
 
