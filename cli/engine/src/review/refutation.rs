@@ -21,7 +21,7 @@ pub struct Refutation {
     /// Whether the decision takes effect only with it.
     #[serde(default)]
     pub needed: bool,
-    /// Whether it is one of this change only because the target branch no longer has that code as it stands here.
+    /// True if it is one of this change only because the target branch no longer has that code as it stands here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost_by_target: bool,
     /// Why it does not count.
