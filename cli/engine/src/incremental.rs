@@ -54,6 +54,7 @@ pub use reconcile::{ReconcileInput, Reconciled, reconcile};
 pub use refuted::{judge_anew, refuting_files, still_refuted};
 pub use reply::{ReplyIntent, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
+pub(crate) use surroundings::is_at_target;
 pub(crate) use unlisted::hold as unlisted_hold;
 pub use unlisted::still_unlisted;
 pub use unproven::{Identities, Objects, objects, still_unproven, text_identity, written_texts};

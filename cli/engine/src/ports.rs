@@ -18,7 +18,7 @@ pub use runtime::{
     AgentRuntime, EarlierMessage, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId,
     SessionPrompt, StrayCall, WORKSPACE_TOOLS, text_of_blocks, text_or_reasoning,
 };
-pub use source::SourceTree;
+pub use source::{AtTarget, SourceTree};
 pub use stop::{StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 pub use trace::{CallOutcome, ModelCall, RunTrace};

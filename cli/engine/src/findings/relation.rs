@@ -27,7 +27,7 @@ const HOLDERS: &str =
 const CONDITIONS: &str = "and or on where having if elif elsif unless while until when case";
 
 /// The values that are nothing.
-const NOTHING: &str = "none null nil undefined";
+const NOTHING: &str = "none null nil undefined \"\" '' `` [] {}";
 
 /// The names by which code can have to do with a finding: those of the code that it quotes, and those that its claim writes as
 /// code.
@@ -51,9 +51,27 @@ impl Names {
     /// Returns whether a line of code uses one of them, outside of texts in quotes, and does more than to open a type or a module, to
     /// copy a value or to set one to nothing.
     pub(super) fn are_in(&self, code: &str) -> bool {
-        let bare = without_texts(code);
-        let saying = plain_assignment(&bare).unwrap_or(&bare);
-        !opens_holder(&bare) && names(saying).any(|name| self.0.contains(name))
+        // A field is one however it is reached.
+        let code = code.replace("->", ".").replace("?.", ".");
+        let bare = without_texts(&code);
+        let is_own = |name: &str| self.0.contains(name);
+        let sets_to_nothing =
+            assignment(&code).is_some_and(|(target, value)| target == value || is_one_of(NOTHING, value));
+        if opens_holder(&bare) || sets_to_nothing {
+            return false;
+        }
+        match assignment(&bare).filter(|(_, value)| value.chars().all(is_of_name)) {
+            None => names(&bare).any(is_own),
+            Some((target, value)) => {
+                let mut copied = names(value).peekable();
+                let is_copy = copied.peek().is_some() && copied.all(is_own);
+                !is_copy
+                    && target
+                        .split_whitespace()
+                        .flat_map(|word| names(field(word)))
+                        .any(is_own)
+            }
+        }
     }
 }
 
@@ -79,18 +97,26 @@ fn is_code(word: &str) -> bool {
     has_hump || inner.contains(['_', '`', '(', '.', ':'])
 }
 
-/// Names that a plain assignment says something of: those that it sets, and none where it sets them to nothing. Of the value that it
-/// copies it says nothing. `None` for all other code.
-fn plain_assignment(bare: &str) -> Option<&str> {
-    let (target, value) = bare.split_once('=')?;
-    let value = value.trim().trim_end_matches([';', ',']).trim_end();
-    let is_of_name = |character: char| character.is_alphanumeric() || "_.".contains(character);
+/// The target of an assignment, and its value. `None` for all other code.
+fn assignment(code: &str) -> Option<(&str, &str)> {
+    let (target, value) = code.split_once('=')?;
     let is_operator = |character: char| "!<>+-*/%&|^?~(".contains(character);
     let is_condition = target.split_whitespace().any(|word| is_one_of(CONDITIONS, word));
-    if is_condition || target.contains(is_operator) || !value.chars().all(is_of_name) {
-        return None;
+    let value = value.trim().trim_end_matches([';', ',']).trim_end();
+    (!is_condition && !target.contains(is_operator)).then_some((target.trim(), value))
+}
+
+/// Returns whether a character can be one of a value that is only named.
+fn is_of_name(character: char) -> bool {
+    character.is_alphanumeric() || "_.$@".contains(character)
+}
+
+/// The part of a word that is set: of `order.id` it is the field, and the order is what has it.
+fn field(word: &str) -> &str {
+    if word.contains('[') {
+        return word;
     }
-    Some(if is_one_of(NOTHING, value) { "" } else { target })
+    word.rsplit('.').next().unwrap_or(word)
 }
 
 /// A line of code without its texts in quotes.
@@ -164,6 +190,10 @@ mod tests {
             "if allowed != name {",
             "safe == name",
             "safe = name or fallback",
+            "this.name = registry.readonly;",
+            "$this->name = 'fixed';",
+            "if (name === \"\") {",
+            "row.total = checked(db.name)",
         ] {
             assert!(are_in("It is open.", related), "{related}");
         }
@@ -183,6 +213,17 @@ mod tests {
             "let copy: String = name",
             "name = None",
             "name = null;",
+            "name = \"\"",
+            "this.name = name;",
+            "$this->name = $name;",
+            "self.copy = name",
+            "db.name = db.name",
+            "db?.name = db?.name;",
+            "db->name = '';",
+            "name = db.name",
+            "db[\"name\"] = db[\"name\"]",
+            "db.name = None",
+            "db.total = total",
         ] {
             assert!(!are_in("It is open.", unrelated), "{unrelated}");
         }

@@ -157,6 +157,7 @@ fn refuted(status: RefutationStatus) -> RefutedFinding {
             quote: "name = checked(name)".into(),
             status,
             needed: true,
+            lost_by_target: false,
             fault: None,
             surroundings: None,
         },

@@ -119,6 +119,7 @@ fn guard(status: RefutationStatus) -> Refutation {
         quote: "if not NAME.fullmatch(name):".into(),
         status,
         needed: true,
+        lost_by_target: false,
         fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
         surroundings: None,
     }
@@ -643,6 +644,7 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
         quote: "if not NAME.fullmatch(name):".into(),
         status,
         needed: true,
+        lost_by_target: false,
         fault: None,
         surroundings: None,
     };

@@ -7,7 +7,7 @@ use super::{
     Texts,
     assess::{file_of, is_there, lines_of},
     authority::is_settled_by_word,
-    surroundings::standing,
+    surroundings::{is_at_target, standing},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
@@ -60,7 +60,7 @@ impl RefutedFinding {
     }
 
     /// Looks for the code that refutes it in the files as they are, and holds it against the change as it is.
-    fn judge_code(&mut self, files: &[FileDiff], texts: &Texts, at_base: &Texts) {
+    fn judge_code(&mut self, files: &[FileDiff], texts: &Texts, at_base: &Texts, at_target: Option<&Texts>) {
         self.now = RefutingCode::Stands;
         let Some(code) = &self.code else { return };
         let path = self.refuting_path(files);
@@ -77,13 +77,17 @@ impl RefutedFinding {
                 base,
                 change,
             };
-            standing(code, known, file)
+            let found = standing(code, known, file)?;
+            let lacks_it = |target: &Texts| target.get(path).is_none_or(|text| !is_at_target(&found, file, text));
+            let is_lost = !found.is_of_this_change && at_target.is_some_and(lacks_it);
+            Some((found, is_lost))
         });
         match found {
             None => self.now = RefutingCode::Gone,
-            Some(found) if found.is_of_this_change && !of_change => {
+            Some((found, is_lost)) if (found.is_of_this_change || is_lost) && !of_change => {
                 let refutation = &mut self.refutation;
                 refutation.status = RefutationStatus::ThisChange;
+                refutation.lost_by_target = is_lost;
                 refutation.line = found.line;
                 refutation.end_line = (found.end_line > found.line).then_some(found.end_line);
                 refutation.quote = clip(&found.code, MAX_CODE);
@@ -115,18 +119,20 @@ impl RefutedFinding {
 }
 
 /// Judges the refutations anew that earlier reviews remember, by the change and the settings as they are now. Code that the change only
-/// now adds or alters, or whose surroundings are others, is code of the change from then on; and what was taken out under `prompt_paths`
-/// counts where these do not cover its file. `at_base` has the files of [`refuting_files`].
+/// now adds or alters, whose surroundings are others, or that the target branch no longer has, is code of the change from then on; and
+/// what was taken out under `prompt_paths` counts where these do not cover its file. `at_base` has the files of [`refuting_files`], and
+/// `at_target` those that the target branch has by now, if that has moved on.
 pub fn judge_anew(
     refuted: &mut [RefutedFinding],
     files: &[FileDiff],
     texts: &Texts,
     at_base: &Texts,
+    at_target: Option<&Texts>,
     prompt_paths: &PathGlobs,
 ) {
     let lines = lines_of(texts);
     for entry in refuted {
-        entry.judge_code(files, texts, at_base);
+        entry.judge_code(files, texts, at_base, at_target);
         if entry.counts() && entry.record.is_prompt_injection() {
             let file = file_of(&entry.record, files, &lines);
             if file.is_some_and(|file| !prompt_paths.is_match(&file)) {
@@ -208,6 +214,7 @@ mod tests {
                 quote: "name = checked(name)".into(),
                 status: RefutationStatus::ThisChange,
                 needed: true,
+                lost_by_target: false,
                 fault: None,
                 surroundings: None,
             },
@@ -251,6 +258,7 @@ mod tests {
                 quote: guard.into(),
                 status,
                 needed: true,
+                lost_by_target: false,
                 fault: None,
                 surroundings: None,
             },
@@ -263,7 +271,7 @@ mod tests {
             texts.extend(other.map(|text| ("src/guard.py".to_owned(), text.to_owned())));
             let at_base = Texts::from([("src/guard.py".to_owned(), guard.to_owned())]);
             let mut refuted = [refuted(status)];
-            judge_anew(&mut refuted, &[], &texts, &at_base, &PathGlobs::default());
+            judge_anew(&mut refuted, &[], &texts, &at_base, None, &PathGlobs::default());
             still_refuted(&refuted, &[], &[], &[], &texts).len()
         };
         let of_change = RefutationStatus::ThisChange;
@@ -291,6 +299,7 @@ mod tests {
                 quote: code.into(),
                 status: RefutationStatus::UnchangedCode,
                 needed: true,
+                lost_by_target: false,
                 fault: None,
                 surroundings: None,
             },
@@ -308,10 +317,10 @@ mod tests {
             (FILE.to_owned(), TEXT.to_owned()),
             ("src/guard.py".to_owned(), format!("{guard}\n")),
         ]);
-        judge_anew(&mut refuted, &[], &texts, &texts, &PathGlobs::default());
+        judge_anew(&mut refuted, &[], &texts, &texts, None, &PathGlobs::default());
         assert_eq!(still_refuted(&refuted, &[], &[], &[], &texts), []);
         // The target branch has lost it, and the change adds it.
-        judge_anew(&mut refuted, &[], &texts, &Texts::new(), &PathGlobs::default());
+        judge_anew(&mut refuted, &[], &texts, &Texts::new(), None, &PathGlobs::default());
         let held = still_refuted(&refuted, &[], &[], &[], &texts);
         let [entry] = &held[..] else {
             panic!("it is held, not {held:?}")
@@ -320,8 +329,29 @@ mod tests {
         assert_eq!((shown.line, shown.quote.as_str()), (1, guard));
         let next = RefutedFinding::all_of(&held, "2222222222");
         assert_eq!(next[0].refutation.status, RefutationStatus::ThisChange);
-        judge_anew(&mut refuted, &[], &texts, &texts, &PathGlobs::default());
+        judge_anew(&mut refuted, &[], &texts, &texts, None, &PathGlobs::default());
         assert_eq!(still_refuted(&refuted, &[], &[], &[], &texts).len(), 1);
+    }
+
+    #[test]
+    fn code_that_the_target_branch_no_longer_has_is_for_a_person_from_then_on() {
+        let guard = "name = checked(name)";
+        let at = |text: &str| Texts::from([("src/guard.py".to_owned(), text.to_owned())]);
+        let mut texts = at(guard);
+        texts.insert(FILE.to_owned(), TEXT.to_owned());
+        let held = |at_target: Option<&Texts>| {
+            let mut refuted = [by_unchanged_code(guard)];
+            let paths = PathGlobs::default();
+            judge_anew(&mut refuted, &[], &texts, &texts, at_target, &paths);
+            assert!(refuted[0].counts());
+            let held = still_refuted(&refuted, &[], &[], &[], &texts);
+            held.iter()
+                .any(|entry| entry.refuted_by_this_change().is_some_and(|shown| shown.lost_by_target))
+        };
+        assert!(!held(None), "the tip is the merge base, or is not known");
+        assert!(!held(Some(&at(&format!("{guard}\n\n\ndef other():\n    pass\n")))));
+        assert!(held(Some(&at("name = raw"))));
+        assert!(held(Some(&Texts::new())));
     }
 
     #[test]
@@ -348,7 +378,7 @@ mod tests {
                 ..CarryOver::default()
             };
             let paths = PathGlobs::new(paths).expect("patterns");
-            judge_anew(&mut carry_over.refuted, &files, &texts, &guards, &paths);
+            judge_anew(&mut carry_over.refuted, &files, &texts, &guards, None, &paths);
             let words = WhoseWords::default();
             let all = assess(Vec::new(), &carry_over, &files, &texts, words, &RuleBook::default());
             all.into_iter().map(|finding| finding.record.file).collect()

@@ -155,6 +155,21 @@ pub(super) fn standing(code: &Squeezed, known: Option<&Surroundings>, file: Quot
     })
 }
 
+/// Returns whether the target branch, which has this text of the file by now, has that code of its head too, with all that decides what
+/// happens in it.
+pub(crate) fn is_at_target(code: &Refuting, file: QuotedFile<'_>, target: &str) -> bool {
+    if target == file.head || file.base == Some(target) {
+        return true;
+    }
+    let (head, target) = (Version::new(file.path, file.head), Version::new(file.path, target));
+    let Some(squeezed) = Squeezed::of(&excerpt(&head.lines, code.line, code.end_line)) else {
+        return false;
+    };
+    let around = head.around(code.line, code.end_line);
+    let is_same = |place: &CodePlace| place.is_whole && target.around(place.line, place.end_line) == around;
+    squeezed.places_in(&target.lines).iter().any(is_same)
+}
+
 fn excerpt(lines: &Lines, line: u32, end_line: u32) -> String {
     let length = end_line.saturating_sub(line).saturating_add(1);
     lines.excerpt(line, usize::try_from(length).unwrap_or(usize::MAX))

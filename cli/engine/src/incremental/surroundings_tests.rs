@@ -164,3 +164,38 @@ fn equal_lines_of_two_functions_are_under_different_lines() {
         assert_eq!(under(&lines, first.line), under(&moved, first.line + 2), "{function}");
     }
 }
+
+#[test]
+fn the_target_branch_has_it_where_its_function_is_the_same_there() {
+    let file = QuotedFile {
+        path: PATH,
+        head: BASE,
+        base: Some(BASE),
+        change: None,
+    };
+    let code = Refuting {
+        line: 2,
+        end_line: 2,
+        code: CODE.to_owned(),
+        is_of_this_change: false,
+    };
+    let other = "\n\ndef more(input):\n    input = safe(input)\n    return input\n";
+    for target in [
+        BASE.to_owned(),
+        format!("LIMIT = 3\n\n\n{BASE}{other}"),
+        BASE.replace("    return v", "    return str(v)"),
+    ] {
+        assert!(is_at_target(&code, file, &target), "{target}");
+    }
+    for target in [
+        String::new(),
+        BASE.replace(CODE, "    log(input)"),
+        BASE.replace(CODE, "    # input = safe(input)"),
+        BASE.replace(CODE, &format!("    return input\n{CODE}")),
+        BASE.replace("def guard", "def unused"),
+        format!("{}{other}", BASE.replace(CODE, "    log(input)")),
+        format!("X = \"\"\"\n{BASE}\"\"\"\n"),
+    ] {
+        assert!(!is_at_target(&code, file, &target), "{target}");
+    }
+}

@@ -82,11 +82,19 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
         let Some(refutation) = entry.refuted_by_this_change() else {
             continue;
         };
-        let reason = format!(
-            "the judge counts \"{}\" as refuted or fixed by code that this change itself adds or alters, or whose function it alters; \
-             compare the two.",
-            entry.finding.claim.trim()
-        );
+        let (whose, task) = if refutation.lost_by_target {
+            (
+                "that only this change still has: the target branch no longer has it, or has altered its function",
+                "check whether it holds after the merge",
+            )
+        } else {
+            (
+                "that this change itself adds or alters, or whose function it alters",
+                "compare the two",
+            )
+        };
+        let claim = entry.finding.claim.trim();
+        let reason = format!("the judge counts \"{claim}\" as refuted or fixed by code {whose}; {task}.");
         holds.push(ApprovalHold::new(HoldCause::RefutedByThisChange, reason).at([place(entry), refutation.place()]));
     }
     holds

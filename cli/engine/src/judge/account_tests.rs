@@ -1,7 +1,10 @@
-//! When nobody judged.
+//! When nobody judged, and when code of the change refutes.
 
 use super::*;
-use crate::judge::test_support::finding;
+use crate::{
+    judge::test_support::finding,
+    review::{Refutation, RefutationStatus},
+};
 
 #[test]
 fn without_a_judge_any_finding_and_any_gap_of_the_panel_withholds_the_approval() {
@@ -16,4 +19,27 @@ fn without_a_judge_any_finding_and_any_gap_of_the_panel_withholds_the_approval()
     ))];
     let hold = no_judge(&found, true).expect("a hold");
     assert_eq!(hold.places, ["a.py:3"]);
+}
+
+#[test]
+fn the_reason_says_whether_the_change_brings_the_code_or_the_target_branch_has_lost_it() {
+    let reason = |lost_by_target| {
+        let mut entry = JudgedFinding::kept(finding("F1", Severity::Critical, "sql-injection", "a.py", 3));
+        entry.refutation = Some(Refutation {
+            file: "b.py".to_owned(),
+            line: 7,
+            end_line: None,
+            quote: "check(name)".to_owned(),
+            status: RefutationStatus::ThisChange,
+            needed: true,
+            lost_by_target,
+            fault: None,
+            surroundings: None,
+        });
+        let held = holds(&[entry], &PathGlobs::default());
+        assert_eq!(held[0].places, ["a.py:3", "b.py:7"]);
+        held[0].reason.clone()
+    };
+    assert!(reason(false).contains("code that this change itself adds or alters"));
+    assert!(reason(true).contains("the target branch no longer has it"));
 }

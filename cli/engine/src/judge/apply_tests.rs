@@ -29,6 +29,7 @@ fn refutation(status: RefutationStatus) -> Refutation {
         quote: "check(name)".to_owned(),
         status,
         needed: false,
+        lost_by_target: false,
         fault: (status == RefutationStatus::Invalid).then(|| "the quoted code does not stand in d.py".to_owned()),
         surroundings: None,
     }

@@ -107,7 +107,7 @@ pub(crate) fn some_of(faults: &[String]) -> String {
 
 impl Submission {
     /// Reads and checks the tool's arguments against the findings that exist. A decision that cannot be used is none; the others
-    /// count.
+    /// count, and without any finding the summary does.
     pub fn parse(mut arguments: Value, findings: &[Finding]) -> Result<Self, SubmissionFault> {
         let unreadable = |why: &str| SubmissionFault(format!("submit_review could not be read: {why}"));
         let fields = arguments
@@ -129,8 +129,7 @@ impl Submission {
             summary.clear();
             faults.push("summary is empty".to_owned());
         }
-        let says_nothing = given.is_empty() && summary.is_empty();
-        let decided = !given.is_empty();
+        let decides = !given.is_empty() && !findings.is_empty();
         let mut read: Vec<Decision> = Vec::new();
         for value in given {
             let id = value["id"].as_str().unwrap_or("a decision without an id").to_owned();
@@ -154,7 +153,7 @@ impl Submission {
                 .filter(|code| REASON_CODES.contains(&code.as_str()));
             decisions.push(decision);
         }
-        if says_nothing || (decided && decisions.is_empty()) {
+        if decisions.is_empty() && (decides || summary.is_empty()) {
             return Err(SubmissionFault(some_of(&faults)));
         }
         Ok(Self {

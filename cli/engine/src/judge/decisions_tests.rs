@@ -100,6 +100,19 @@ fn all_faults_of_a_submission_are_named_at_once_and_the_other_decisions_count() 
 }
 
 #[test]
+fn without_a_finding_the_summary_counts_beside_a_decision_on_one() {
+    let stray = json!([{"id": "F77", "action": "keep"}]);
+    let submitted = Submission::parse(json!({"summary": "s", "decisions": stray.clone()}), &[]).expect("a summary");
+    assert_eq!((submitted.summary.as_str(), submitted.decisions.len()), ("s", 0));
+    assert_eq!(submitted.faults, ["there is no finding F77"]);
+    for (summary, findings) in [("", Vec::new()), ("s", three())] {
+        let error = Submission::parse(json!({"summary": summary, "decisions": stray.clone()}), &findings);
+        let error = error.expect_err("nothing is left of it").to_string();
+        assert!(error.contains("there is no finding F77"), "{error}");
+    }
+}
+
+#[test]
 fn without_a_model_only_a_doubt_that_was_measured_lowers_a_warning_that_has_no_second_quote() {
     let lowered = |severity, doubt, second: Option<Quote>| {
         let mut doubted = finding("F1", severity, "missing-import", "a.py", 3);

@@ -64,6 +64,7 @@ impl QuotedCode {
             quote: self.quote.chars().take(MAX_QUOTE).collect(),
             status: RefutationStatus::Invalid,
             needed: false,
+            lost_by_target: false,
             fault: Some(fault.into()),
             surroundings: None,
         }

@@ -430,6 +430,7 @@ mod tests {
             quote: "name = checked(name)".to_owned(),
             status: RefutationStatus::ThisChange,
             needed: true,
+            lost_by_target: false,
             fault: None,
             surroundings: None,
         };

@@ -182,6 +182,7 @@ mod tests {
             quote: "check(name)".into(),
             status: RefutationStatus::UnchangedCode,
             needed: true,
+            lost_by_target: false,
             fault: None,
             surroundings: None,
         });

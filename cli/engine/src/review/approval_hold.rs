@@ -39,7 +39,7 @@ impl ApprovalHold {
 pub enum HoldCause {
     /// A finding of the run, standing or not, says that the change tries to steer its reviewers.
     PromptInjection,
-    /// The judge refuted a serious finding with lines that this change itself adds or alters.
+    /// The judge refuted a serious finding with lines that this change itself adds or alters, or that the target branch no longer has.
     RefutedByThisChange,
     /// A judge was asked and did not take part, and there are findings.
     NoJudge,

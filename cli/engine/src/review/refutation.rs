@@ -21,6 +21,9 @@ pub struct Refutation {
     /// Whether the decision takes effect only with it.
     #[serde(default)]
     pub needed: bool,
+    /// True if it is one of this change only because the target branch no longer has that code as it stands here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost_by_target: bool,
     /// Why it does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -44,8 +47,8 @@ conclave_shared::named_enum! {
     pub enum RefutationStatus {
         /// It stands, in code that the change leaves as it was, with the rest of its function or block.
         UnchangedCode = "unchanged_code",
-        /// It stands, in lines that the change itself adds, alters or moves, or whose function or block it alters: a person has to compare
-        /// the two.
+        /// It stands, in lines that the change itself adds, alters or moves, whose function or block it alters, or that the target branch no
+        /// longer has: a person has to compare the two.
         ThisChange = "this_change",
         /// It does not stand, or says nothing.
         Invalid = "invalid",

@@ -52,6 +52,13 @@ impl ReviewSubject {
     pub fn settings_commit(&self) -> &str {
         self.settings_sha.as_deref().unwrap_or(&self.base_sha)
     }
+
+    /// The tip of the target branch when the run began, if it is known and is not the merge base. What a local review compares with is
+    /// not merged into anything.
+    pub fn moved_target(&self) -> Option<&str> {
+        let tip = self.settings_sha.as_deref().filter(|tip| *tip != self.base_sha);
+        tip.filter(|_| self.merge_request.is_some())
+    }
 }
 
 /// What a person wrote.

@@ -37,6 +37,8 @@ const MAX_ANSWERS: usize = 10;
 const MAX_SUBMISSION: usize = 512 << 10;
 /// So many submissions may be refused or given back. A judge that goes on like this pays for every one and gets nowhere.
 const MAX_REFUSED: usize = 8;
+/// The same, of one submission that is repeated although the model has read what is wrong with it.
+const MAX_REPEATED: usize = 3;
 
 /// The summary of a judge that gave none.
 const NO_SUMMARY: &str = "The judge gave no summary.";
@@ -70,6 +72,28 @@ struct Submitted {
     said: HashMap<String, Weight>,
 }
 
+/// The submissions that were refused or given back.
+#[derive(Debug, Default)]
+struct Refused {
+    count: usize,
+    /// The arguments of the last one.
+    last: String,
+    /// The number of times that these came, one after the other.
+    repeated: usize,
+}
+
+impl Refused {
+    fn add(&mut self, arguments: String) {
+        self.count += 1;
+        self.repeated = if self.last == arguments { self.repeated + 1 } else { 1 };
+        self.last = arguments;
+    }
+
+    const fn is_enough(&self) -> bool {
+        self.count >= MAX_REFUSED || self.repeated >= MAX_REPEATED
+    }
+}
+
 /// The mailbox of one run.
 #[derive(Debug, Default)]
 pub struct CoordinatorMailbox {
@@ -80,8 +104,7 @@ pub struct CoordinatorMailbox {
     repairs: Mutex<Vec<RepairKind>>,
     /// The arguments of the submission that was given back because it left findings out.
     partial: Mutex<Option<Value>>,
-    /// The number of submissions that were refused or given back.
-    refused: AtomicUsize,
+    refused: Mutex<Refused>,
     refuter: OnceLock<Refuter>,
     submitted: watch::Sender<bool>,
     closed: watch::Sender<bool>,
@@ -109,7 +132,7 @@ impl CoordinatorMailbox {
 
     /// Returns whether so many submissions were refused that no other one is waited for.
     pub fn gave_up(&self) -> bool {
-        self.refused.load(Ordering::Relaxed) >= MAX_REFUSED
+        self.refused.lock().is_ok_and(|refused| refused.is_enough())
     }
 
     /// Becomes `true` with the first valid submission, or when no other one is waited for.
@@ -199,8 +222,14 @@ impl CoordinatorTools for CoordinatorMailbox {
     }
 
     async fn submit_review(&self, arguments: Value) -> Result<Value, ToolError> {
+        let written = arguments.to_string();
         let outcome = self.take(arguments).await;
-        if outcome.is_ok() || self.refused.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_REFUSED {
+        if outcome.is_err()
+            && let Ok(mut refused) = self.refused.lock()
+        {
+            refused.add(written);
+        }
+        if outcome.is_ok() || self.gave_up() {
             self.submitted.send_replace(true);
             // The session ends here, and soon the runtime. An earlier answer would only make it pay for a closing message.
             let _ = self.closed.subscribe().wait_for(|closed| *closed).await;

@@ -106,6 +106,41 @@ async fn who_submits_what_cannot_be_used_again_and_again_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_submission_that_is_repeated_as_it_was_refused_is_not_waited_for_any_longer() {
+    let mailbox = CoordinatorMailbox::default();
+    mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+    mailbox.close();
+    let stray = json!({"summary": "s", "decisions": [{"id": "F77", "action": "keep"}]});
+    let other = json!({"summary": "s", "decisions": [{"id": "F78", "action": "keep"}]});
+    for submission in [&stray, &stray, &other, &stray, &stray, &stray] {
+        assert!(!mailbox.gave_up());
+        let refused = mailbox.submit_review(submission.clone()).await;
+        refused.expect_err("no such finding");
+    }
+    assert!(mailbox.gave_up() && *mailbox.submitted().borrow());
+}
+
+#[tokio::test]
+async fn without_a_finding_a_decision_on_one_is_given_back_once_and_the_rest_counts() {
+    let mailbox = CoordinatorMailbox::new(vec![existing("E1", "a")], Vec::new());
+    mailbox.hand_over(&[], Vec::new());
+    let submission = json!({"summary": "one", "decisions": [{"id": "F77", "action": "keep"}],
+        "earlier": [{"id": "E1", "status": "fixed", "reason": "gone"}]});
+    let refused = mailbox
+        .submit_review(submission.clone())
+        .await
+        .expect_err("no such finding")
+        .to_string();
+    assert!(refused.starts_with("there is no finding F77: "), "{refused}");
+    assert!(mailbox.has_submission(), "it counts if nothing better comes");
+    mailbox.close();
+    mailbox.submit_review(submission).await.expect("once is enough");
+    let judgement = mailbox.take_judgement().expect("there");
+    assert!(judgement.summary == "one" && judgement.verdicts.on("E1").is_some());
+    assert_eq!(mailbox.repairs(), [RepairKind::Decisions]);
+}
+
+#[tokio::test]
 async fn what_a_reviewer_wrote_cannot_close_a_section_of_the_coordinators_message() {
     let mailbox = CoordinatorMailbox::default();
     let mut steered = finding("F1", Severity::Warning, "a", "x", 1);

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{
     diff::FileDiff,
-    findings::{MAX_LINES, QuotedFile, check_refutation, too_long},
-    incremental::{EarlierVerdicts, carried},
+    findings::{MAX_LINES, QuotedFile, Refuting, check_refutation, too_long},
+    incremental::{EarlierVerdicts, carried, is_at_target},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
-    ports::SourceTree,
+    ports::{AtTarget, SourceTree},
     review::{Before, CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus, Surroundings, ThreadState},
 };
 
@@ -117,6 +117,9 @@ impl Refuter {
                 } else {
                     Surroundings::of(file, found.line, found.end_line)
                 };
+                // It is merged into a branch that may have moved on.
+                let lost_by_target = surroundings.is_some() && self.is_lost(&found, file).await;
+                let surroundings = surroundings.filter(|_| !lost_by_target);
                 Refutation {
                     file: quoted.file,
                     line: found.line,
@@ -128,11 +131,21 @@ impl Refuter {
                         RefutationStatus::ThisChange
                     },
                     needed: false,
+                    lost_by_target,
                     fault: None,
                     surroundings,
                 }
             }
             Err(fault) => quoted.invalid(fault),
+        }
+    }
+
+    /// Returns whether the target branch no longer has code that the change leaves as it was.
+    async fn is_lost(&self, found: &Refuting, file: QuotedFile<'_>) -> bool {
+        match self.source.at_target(file.path).await {
+            AtTarget::AsAtBase => false,
+            AtTarget::Missing => true,
+            AtTarget::Text(target) => !is_at_target(found, file, &target),
         }
     }
 }
@@ -155,4 +168,66 @@ fn is_open(finding: &ExistingFinding) -> bool {
             ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson | ThreadState::ResolvedByAuthor
         );
     !is_settled && !finding.code.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::*;
+    use crate::judge::test_support::finding;
+
+    const TEXT: &str =
+        "def find(name):\n    if not NAME.fullmatch(name):\n        return None\n    return db.query(name)\n";
+
+    /// A file that the change leaves as it was, with what the target branch has of it.
+    struct OldFile(AtTarget);
+
+    #[async_trait]
+    impl SourceTree for OldFile {
+        async fn text(&self, _path: &str, _at_base: bool) -> Option<String> {
+            Some(TEXT.to_owned())
+        }
+
+        async fn at_target(&self, _path: &str) -> AtTarget {
+            self.0.clone()
+        }
+    }
+
+    #[tokio::test]
+    async fn code_that_the_target_branch_no_longer_has_leaves_the_approval_to_a_person() {
+        let guard = "    if not NAME.fullmatch(name):\n        return None";
+        let finding = Finding {
+            evidence: "    return db.query(name)".to_owned(),
+            ..finding("F1", Severity::Critical, "sql-injection", "src/a.py", 4)
+        };
+        let said = json!({"file": "src/a.py", "lines": "2-3", "quote": guard});
+        let text = AtTarget::Text;
+        for (target, is_lost) in [
+            (AtTarget::AsAtBase, false),
+            (text(TEXT.to_owned()), false),
+            (text(format!("import re\n\n\n{TEXT}")), false),
+            (AtTarget::Missing, true),
+            (text(TEXT.replace(guard, "    log(name)")), true),
+        ] {
+            let refuter = Refuter {
+                source: Arc::new(OldFile(target.clone())),
+                files: Vec::new(),
+                prompt_paths: PathGlobs::default(),
+            };
+            let refutation = refuter.check(&said, &finding, &[]).await;
+            let expected = if is_lost {
+                RefutationStatus::ThisChange
+            } else {
+                RefutationStatus::UnchangedCode
+            };
+            let found = (
+                refutation.status,
+                refutation.lost_by_target,
+                refutation.surroundings.is_some(),
+            );
+            assert_eq!(found, (expected, is_lost, !is_lost), "{target:?}");
+        }
+    }
 }

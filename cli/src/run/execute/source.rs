@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use conclave_engine::{
     diff::{Content, Encoding, FileDiff, peek},
-    ports::SourceTree,
+    ports::{AtTarget, SourceTree},
     review::{CONTEXT_FILE, Review},
 };
 use conclave_git::Repository;
@@ -15,11 +15,13 @@ use crate::{output::Excerpts, run::prepare::change::Job};
 /// A file larger than this is no evidence of anything; reading it whole would cost more than it tells.
 const MAX_SOURCE: usize = 32 << 20;
 
-/// The source at base and head.
+/// The source at base and head, and at the tip of the target branch.
 pub(crate) struct RepositoryTree {
     repository: Repository,
     base: String,
     head: String,
+    /// The tip of the target branch, where that is not the base.
+    target: Option<String>,
     /// The objects of the changed files. They are found also where the path is one that git itself cannot be asked for.
     objects: HashMap<String, Objects>,
     context: String,
@@ -45,9 +47,26 @@ impl RepositoryTree {
             repository: job.repository.clone(),
             base: job.subject.base_sha.clone(),
             head: job.subject.head_sha.clone(),
+            target: job.subject.moved_target().map(str::to_owned),
             objects: objects.collect(),
             context,
         }
+    }
+
+    /// The text of an object; `None` if it is not there, too large, or no text.
+    async fn decoded(&self, object: &str) -> Option<String> {
+        let blob = self.repository.read_blob(object, MAX_SOURCE).await.ok()??;
+        if blob.is_cut() {
+            return None;
+        }
+        if let Some(encoding) = Encoding::of(&blob.content) {
+            return encoding.decode(&blob.content);
+        }
+        if !(blob.content.is_empty() || peek(&blob.content).text) {
+            return None;
+        }
+        // A reviewer reads other encodings in the same way, so its quotes stand there.
+        Some(String::from_utf8_lossy(&blob.content).into_owned())
     }
 }
 
@@ -68,18 +87,18 @@ impl SourceTree for RepositoryTree {
             let commit = if at_base { &self.base } else { &self.head };
             self.repository.object(commit, path).await.ok()??
         };
-        let blob = self.repository.read_blob(&object, MAX_SOURCE).await.ok()??;
-        if blob.is_cut() {
-            return None;
-        }
-        if let Some(encoding) = Encoding::of(&blob.content) {
-            return encoding.decode(&blob.content);
-        }
-        if !(blob.content.is_empty() || peek(&blob.content).text) {
-            return None;
-        }
-        // A reviewer reads other encodings in the same way, so its quotes stand there.
-        Some(String::from_utf8_lossy(&blob.content).into_owned())
+        self.decoded(&object).await
+    }
+
+    async fn at_target(&self, path: &str) -> AtTarget {
+        let Some(tip) = &self.target else {
+            return AtTarget::AsAtBase;
+        };
+        let text = match self.repository.object(tip, path).await {
+            Ok(Some(object)) => self.decoded(&object).await,
+            Ok(None) | Err(_) => None,
+        };
+        text.map_or(AtTarget::Missing, AtTarget::Text)
     }
 }
 

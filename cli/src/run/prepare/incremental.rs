@@ -53,13 +53,17 @@ async fn narrow_down(
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     forget_what_nobody_shows(&mut job.carry_over, &existing);
-    let refuting = refuting_files(&job.carry_over.refuted, &diff.files).into_iter();
-    let at_base: Vec<(String, bool)> = refuting.map(|path| (path, true)).collect();
-    let at_base = texts(job, &at_base).await?;
+    let refuting = refuting_files(&job.carry_over.refuted, &diff.files);
+    let at_base = texts_at(&job.repository, &job.subject.base_sha, &refuting).await?;
+    let at_target = match job.subject.moved_target() {
+        Some(tip) => Some(texts_at(&job.repository, tip, &refuting).await?),
+        None => None,
+    };
     let mut texts = texts(job, &wanted(&existing, &job.carry_over, &diff.files)).await?;
     let written = written_by_people(&job.subject, &existing);
     texts.insert(CONTEXT_FILE.to_owned(), written.clone());
-    judge_anew(&mut job.carry_over.refuted, &diff.files, &texts, &at_base, prompt_paths);
+    let refuted = &mut job.carry_over.refuted;
+    judge_anew(refuted, &diff.files, &texts, &at_base, at_target.as_ref(), prompt_paths);
     job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
     follow(&job.repository, &mut job.subject, diff, &written).await?;
 
@@ -227,6 +231,17 @@ async fn texts(job: &Job, wanted: &[(String, bool)]) -> Result<Texts, Failure> {
     let mut texts = Texts::new();
     for (path, at_base) in wanted {
         let commit = if *at_base { &subject.base_sha } else { &subject.head_sha };
+        if let Some(bytes) = repository.file(commit, path).await? {
+            texts.insert(path.clone(), text_or_lossy(&bytes));
+        }
+    }
+    Ok(texts)
+}
+
+/// The same at one commit.
+async fn texts_at(repository: &Repository, commit: &str, paths: &[String]) -> Result<Texts, Failure> {
+    let mut texts = Texts::new();
+    for path in paths {
         if let Some(bytes) = repository.file(commit, path).await? {
             texts.insert(path.clone(), text_or_lossy(&bytes));
         }

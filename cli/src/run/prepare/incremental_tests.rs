@@ -7,14 +7,13 @@ use std::{
     process::Command,
 };
 
-use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FilteredDiff,
     incremental::{EarlierVerdicts, Instructions, take_answers, take_earlier_verdicts},
     memory::{Recall, Recalled},
     pipeline::{Heard, ReviewJob, conclude, needs_models},
-    ports::{FileRead, Forge, Publication, PublishSettings, SourceTree},
+    ports::{FileRead, Forge, Publication, PublishSettings},
     prompt::PromptLibrary,
     repo_config::{PathInstruction, RepoConfig, RubricSettings},
     review::{
@@ -42,7 +41,10 @@ use conclave_shared::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{diff, run::prepare::change::Posting};
+use crate::{
+    diff,
+    run::{execute::source::RepositoryTree, prepare::change::Posting},
+};
 
 const BOT: &str = "review-bot";
 const A: &str = "src/a.py";
@@ -175,16 +177,21 @@ impl Scene {
         self.gitlab.push(self.project, self.working_copy.path(), "feature");
     }
 
-    /// The target branch goes on, and the author rebases on it.
-    fn rebase(&self, files: &[(&str, &str)]) {
+    /// The target branch goes on.
+    fn target_goes_on(&self, files: &[(&str, &str)]) {
         let path = self.working_copy.path();
         self.git(&["checkout", "--quiet", "main"]);
         write(path, files);
         commit(path, "Meanwhile");
         self.gitlab.push(self.project, path, "main");
         self.git(&["checkout", "--quiet", "feature"]);
+    }
+
+    /// The same, and the author rebases on it.
+    fn rebase(&self, files: &[(&str, &str)]) {
+        self.target_goes_on(files);
         self.git(&["rebase", "--quiet", "main"]);
-        self.gitlab.push(self.project, path, "feature");
+        self.gitlab.push(self.project, self.working_copy.path(), "feature");
     }
 
     fn plugin(&self) -> Publisher {
@@ -268,11 +275,7 @@ impl Scene {
         let arguments = if judging { words(&earlier) } else { json!({}) };
         let mut verdicts = earlier_verdicts(arguments, &earlier, questions);
         let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
-        let source = Arc::new(AtHead {
-            repository: job.repository,
-            commits: (base, head),
-            context,
-        });
+        let source = Arc::new(RepositoryTree::new(&job, &files, context));
         let refuter = Refuter {
             source: source.clone(),
             files: vec![Arc::new(files.clone())],
@@ -497,26 +500,6 @@ fn said(findings: Vec<JudgedFinding>, verdicts: EarlierVerdicts, patches: &[Give
         stopped: None,
         partial: None,
         seconds: 1.0,
-    }
-}
-
-/// The files of the two commits.
-struct AtHead {
-    repository: Repository,
-    /// The base and the head.
-    commits: (String, String),
-    /// The file that all reviewers read.
-    context: String,
-}
-
-#[async_trait]
-impl SourceTree for AtHead {
-    async fn text(&self, path: &str, at_base: bool) -> Option<String> {
-        if path == CONTEXT_FILE {
-            return Some(self.context.clone());
-        }
-        let commit = if at_base { &self.commits.0 } else { &self.commits.1 };
-        String::from_utf8(self.repository.file(commit, path).await.ok()??).ok()
     }
 }
 
@@ -1686,15 +1669,22 @@ async fn a_critical_is_fixed_elsewhere_only_by_code_and_by_the_changes_own_code_
 const OLD_GUARD: &str = "def is_name(bad):\n    bad = str(bad)\n    return bad.isidentifier()\n\n\n\
     def is_key(bad):\n    return bad.isidentifier()\n";
 
-/// An approved merge request whose critical finding the judge took for fixed by [`OLD_GUARD`].
-async fn fixed_by_the_target_branch() -> Scene {
+/// A merge request whose critical finding the judge takes for fixed by [`OLD_GUARD`], after the target branch has gone on like this.
+async fn fixed_by_old_code(meanwhile: &[(&str, &str)]) -> (Scene, Run) {
     let scene = Scene::of(&[(A, &text(&[(5, "bad one")]))]).await;
     scene.rebase(&[(GUARD, OLD_GUARD)]);
+    scene.target_goes_on(meanwhile);
     let found = [(A, "bad one", CRITICAL)];
     scene.run(&found).await;
     scene.reply("bad one", scene.bob, "That is checked in guard.py.");
     let quote = "    return bad.isidentifier()";
-    scene.run_judged(&found, fixed_elsewhere("bad one", GUARD, quote)).await;
+    let run = scene.run_judged(&found, fixed_elsewhere("bad one", GUARD, quote)).await;
+    (scene, run)
+}
+
+/// An approved merge request whose critical finding the judge took for fixed by [`OLD_GUARD`].
+async fn fixed_by_the_target_branch() -> Scene {
+    let (scene, _) = fixed_by_old_code(&[("other.txt", "y\n")]).await;
     assert!(scene.is_approved(), "code that the change leaves as it is");
     scene
 }
@@ -1735,6 +1725,37 @@ async fn code_that_is_of_the_change_by_now_leaves_the_approval_to_a_person() {
         assert!(is_held_for_its_own_code(&run), "{:?}", run.review.approval_holds);
     }
     assert!(!scene.is_approved());
+}
+
+#[tokio::test]
+async fn code_that_the_target_branch_has_lost_leaves_the_approval_to_a_person() {
+    let lost = [(GUARD, "LIMIT = 3\n")];
+    let held = |scene: &Scene, run: &Run| {
+        assert_eq!(run.surviving(), [""; 0]);
+        let [hold] = &run.review.approval_holds[..] else {
+            panic!("one reason, not {:?}", run.review.approval_holds)
+        };
+        let reason = "the target branch no longer has it";
+        assert!(
+            is_held_for_its_own_code(run) && hold.reason.contains(reason),
+            "{hold:?}"
+        );
+        assert!(!scene.is_approved());
+    };
+    // Before the judge quotes it.
+    let (scene, run) = fixed_by_old_code(&lost).await;
+    held(&scene, &run);
+    // Between two reviews of the same commit.
+    let scene = fixed_by_the_target_branch().await;
+    let more = format!("LIMIT = 3\n\n\n{OLD_GUARD}");
+    scene.target_goes_on(&[(GUARD, &more)]);
+    let run = scene.run(&[]).await;
+    assert!(scene.is_approved(), "{:?}", run.review.approval_holds);
+    scene.target_goes_on(&lost);
+    for _ in 0..2 {
+        let run = scene.run(&[]).await;
+        held(&scene, &run);
+    }
 }
 
 fn is_held_for_its_own_code(run: &Run) -> bool {

@@ -80,15 +80,17 @@ pub(super) fn refuted_by_code(entry: &JudgedFinding, refutation: &Refutation) ->
     let line = |text: &str| one_line(text).trim().to_owned();
     let severity = entry.reported.unwrap_or(finding.severity);
     let mut text = format!(
-        "**{}**  \n{severity} · {} · {}\n\n{}\n\nAgainst it the judge quotes {}, which this change {}",
+        "**{}**  \n{severity} · {} · {}\n\n{}\n\nAgainst it the judge quotes {}, which {}",
         line(&finding.claim),
         place(entry),
         found_by(&finding.found_by),
         fenced(&finding.evidence, language(&finding.file)),
         code_span(&refutation.place()),
         match refutation.status {
-            RefutationStatus::ThisChange => "adds or alters",
-            RefutationStatus::UnchangedCode | RefutationStatus::Invalid => "leaves as it was",
+            RefutationStatus::ThisChange if refutation.lost_by_target =>
+                "the target branch no longer has as it stands here",
+            RefutationStatus::ThisChange => "this change adds or alters",
+            RefutationStatus::UnchangedCode | RefutationStatus::Invalid => "this change leaves as it was",
         }
     );
     if let Some(reason) = &entry.reason {
