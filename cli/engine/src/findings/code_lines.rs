@@ -89,7 +89,7 @@ static SCOPES: LazyLock<Scopes> = LazyLock::new(|| {
     let scopes = |names: &str| names.split_ascii_whitespace().map(scope).collect();
     Scopes {
         comments: scopes("comment"),
-        texts: scopes("string meta.string text.plain"),
+        texts: scopes("string meta.string text.plain source.sql"),
         heredocs: scopes("meta.string.heredoc string.unquoted.heredoc text.plain"),
         imports: scopes("meta.import meta.statement.import meta.preprocessor.include"),
         exports: scope("meta.export"),
@@ -118,6 +118,8 @@ fn grammar(path: &str, content: &str) -> Option<&'static SyntaxReference> {
     let lower = extension.map(str::to_ascii_lowercase);
     let by_extension = |extension: &str| GRAMMARS.find_syntax_by_extension(extension);
     let found = by_extension(name)
+        // A shader's, too, and far more often F#.
+        .or_else(|| GRAMMARS.find_syntax_by_name("F#").filter(|_| extension == Some("fs")))
         .or_else(|| by_extension(extension?))
         .or_else(|| by_extension(&lower?))
         .or_else(|| GRAMMARS.find_syntax_by_first_line(content))?;
@@ -138,9 +140,16 @@ struct Reader {
     stack: ScopeStack,
     /// Whether texts of several lines are where the code stands, as in a pipeline.
     texts_run: bool,
+    /// Whether the language has texts in three quotes that the grammar is too old for.
+    lacks_blocks: bool,
+    /// Whether such a text is open.
+    in_block: bool,
     /// The brackets that an import has opened, and not closed.
     import_depth: usize,
 }
+
+/// Opens and closes a text of several lines.
+const BLOCK: &str = "\"\"\"";
 
 impl Reader {
     fn new(syntax: &SyntaxReference) -> Self {
@@ -148,12 +157,46 @@ impl Reader {
             state: ParseState::new(syntax),
             stack: ScopeStack::new(),
             texts_run: syntax.scope == SCOPES.yaml,
+            lacks_blocks: ["Java", "C#", "Swift"].contains(&syntax.name.as_str()),
+            in_block: false,
             import_depth: 0,
         }
     }
 
     fn lines(mut self, content: &str) -> Option<Vec<CodeLine>> {
-        LinesWithEndings::from(content).map(|line| self.line(line)).collect()
+        let lines = LinesWithEndings::from(content);
+        lines
+            .map(|line| {
+                if self.lacks_blocks {
+                    self.line_with_blocks(line)
+                } else {
+                    self.line(line)
+                }
+            })
+            .collect()
+    }
+
+    /// A line of a language with texts that the grammar does not know: it is given what stands outside of them.
+    fn line_with_blocks(&mut self, line: &str) -> Option<CodeLine> {
+        let before = line.split(BLOCK).next().unwrap_or_default();
+        let is_comment = before.contains("//") || self.is_in(&SCOPES.comments);
+        if !self.in_block && (before.len() == line.len() || is_comment) {
+            return self.line(line);
+        }
+        let begins_in_text = self.in_block;
+        let mut outside = String::new();
+        for (at, part) in line.trim_end().split(BLOCK).enumerate() {
+            self.in_block ^= at > 0;
+            if !self.in_block {
+                outside.push_str(part);
+            }
+        }
+        let read = self.line(&format!("{outside}\n"))?;
+        Some(CodeLine {
+            code: line.trim_end().to_owned(),
+            runs: read.runs,
+            begins_in_text,
+        })
     }
 
     fn line(&mut self, line: &str) -> Option<CodeLine> {
@@ -199,7 +242,8 @@ impl Reader {
 
     fn is_in(&self, scopes: &[Scope]) -> bool {
         let is_one = |own: &Scope| scopes.iter().any(|scope| scope.is_prefix_of(*own));
-        self.stack.as_slice().iter().any(is_one)
+        // The first one is the language.
+        self.stack.as_slice().iter().skip(1).any(is_one)
     }
 
     /// Returns whether what stands here only makes names known, or is text for people in a page.

@@ -56,7 +56,22 @@ fn a_text_of_several_lines_does_not_run_and_what_is_behind_it_does() {
         ("a.rb", "sql = <<~SQL\n  check(order)\nSQL\nrun(order)"),
         ("a.sh", "cat <<EOF\ncheck order\nEOF\nrun order"),
         ("a.kt", "val q = \"\"\"\ncheck(order)\n\"\"\"\nval x = run(order)"),
-        ("a.java", "String q = \"\"\"\n  check(order)\n  \"\"\";\nrun(order);"),
+        (
+            "a.java",
+            "String q = \"\"\"\n  check(order)\n  \"\"\";\n// three: \"\"\"\nrun(order);",
+        ),
+        ("a.cs", "var q = \"\"\"\n  check(order)\n  \"\"\".Trim(); run(order);"),
+        ("a.cs", "var q = @\"\n  check(order)\n\";\nrun(order);"),
+        ("a.swift", "let q = \"\"\"\n  check(order)\n\"\"\"\nrun(order)"),
+        ("a.scala", "val q = \"\"\"\n  check(order)\n\"\"\"\nrun(order)"),
+        ("a.dart", "var q = '''\n  check(order)\n''';\nrun(order);"),
+        ("a.fs", "let q = \"\"\"\ncheck(order)\n\"\"\"\nlet x = run(order)"),
+        ("a.ex", "q = \"\"\"\ncheck(order)\n\"\"\"\nrun(order)"),
+        ("a.pl", "my $q = <<SQL;\ncheck(order)\nSQL\nrun(order);"),
+        ("a.php", "<?php\n$q = <<<X\ncheck(order)\nX;\nrun(order);"),
+        ("a.cpp", "auto q = R\"(\ncheck(order)\n)\";\nint x = run(order);"),
+        ("a.lua", "q = [[\ncheck(order)\n]]\nrun(order)"),
+        ("a.tf", "locals {\n q = <<EOT\ncheck(order)\nEOT\n}\nx = run(order)"),
     ] {
         let running = running(path, text);
         assert!(
