@@ -72,9 +72,7 @@ pub(super) fn pull_field(state: &State, token: &Token, at: PullRef, field: &str)
             .collect(),
         "reviews" => visible.map(review).collect(),
         "latestOpinionatedReviews" => pull.opinions().into_iter().map(review).collect(),
-        "timelineItems" => visible
-            .filter_map(|one| dismissal(state, token, at, one))
-            .collect(),
+        "timelineItems" => visible.filter_map(|one| dismissal(state, token, at, one)).collect(),
         "viewerLatestReview" => visible
             .rfind(|one| one.post.author == token.user)
             .map_or(Value::Null, review),
