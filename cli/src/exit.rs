@@ -38,7 +38,7 @@ macro_rules! exits {
 exits! {
     /// the review ran, whatever it found; or there was nothing to review; another command did what it was asked
     Reviewed = 0;
-    /// `--gate block`, and the verdict is `significant_concerns`, or earlier reviews are signed with another secret; `config diff`
+    /// `--gate block`, and the verdict is `significant_concerns`, or earlier reviews cannot be read; `config diff`
     /// found differences, `config validate` faults, `doctor` something that keeps a review from working
     Blocked = 1;
     /// bad usage or configuration, or too little memory, processes, open files or room on a disk: the review could not start or go on,

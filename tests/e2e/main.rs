@@ -31,6 +31,7 @@ mod github_commands;
 mod github_enterprise;
 mod github_hostile;
 mod github_review;
+mod github_wiped;
 mod github_words;
 mod github_workers;
 mod gitlab_review;

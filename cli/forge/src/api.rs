@@ -14,6 +14,7 @@
 //! | take an approval back | `unapprove` | dismiss each that stands |
 //! | request changes | quick action; visible behind other checks only at times | review `REQUEST_CHANGES`, read back from the list |
 //! | take a request back | three ways, by version | dismiss |
+//! | delete or edit a note of ours | maintainers | everyone with write access, the author too: [`ReviewStateApi::last_request`] |
 //! | role | access level, bots by name and flag | `collaborators/{login}/permission` |
 //! | request changes | the same twice is one request | a review each time: looked for before, and a twin is dismissed |
 //! | gate | exit code of the job | check run: [`Gate`](crate::Gate) |
@@ -29,7 +30,9 @@ use conclave_engine::{
 use crate::{
     error::ApiError,
     http::HttpClient,
-    model::{Approval, ForgeTraits, Lifted, LoadedChange, MergeRequestState, Opened, RequestShown, Version},
+    model::{
+        Approval, ForgeTraits, LastRequest, Lifted, LoadedChange, MergeRequestState, Opened, RequestShown, Version,
+    },
 };
 
 /// The merge request itself, and the people around it.
@@ -137,6 +140,10 @@ pub trait ReviewStateApi: Debug + Send + Sync {
 
     /// Reads whether the request stands.
     async fn request_shown(&self, bot: u64) -> Result<RequestShown, ApiError>;
+
+    /// Returns our newest request for changes, unless an approval of ours followed or we have taken it back, as the notes that were read
+    /// last show it. None where only people who may decide can delete our notes or change them.
+    async fn last_request(&self, bot: u64) -> Option<LastRequest>;
 
     /// Takes our request for changes back, never by approving: a merge that only waits for that would happen at once. `shown` is
     /// whether the forge showed it before.

@@ -91,6 +91,7 @@ impl Publisher {
         let approves = mode != ReviewMode::Comment;
         summary.state.requested_changes = requested && !approves;
         summary.state.dismissed.clone_from(&state.dismissed);
+        summary.state.unexplained = state.unexplained;
         let note = summary::post(api, bot, &summary, &mut conversation).await?;
         let mut outcome = PublishOutcome {
             url: note.and_then(link),

@@ -70,7 +70,8 @@ impl Change {
         let carry_over: CarryOver = bot.remembered(&conversation).unwrap_or_default();
         subject.existing_findings = existing_findings(&mut roles, &bot, &conversation, &carry_over).await;
         let url = subject.web_url.as_deref();
-        let unreadable = unreadable::hold(api, &bot, &conversation, &mut roles, url).await;
+        let lost = unreadable::lost_request(api, &bot, author, &conversation).await;
+        let unreadable = unreadable::hold(api, &bot, &conversation, &mut roles, (lost.as_ref(), url)).await;
         let state = bot.last_state(&conversation);
         let dismissed = state
             .filter(|state| is_dismissed(state, &version.head))

@@ -9,7 +9,9 @@ use conclave_engine::{
     untrusted::{OwnWords, code_span},
 };
 
-use crate::{ApiError, Lifted, Publisher, conversation::Attempts, roles::Roles, summary};
+use crate::{
+    ApiError, LastRequest, Lifted, Publisher, RequestFate, conversation::Attempts, roles::Roles, summary, unreadable,
+};
 
 /// The word that begins a command.
 const PREFIX: &str = "/conclave";
@@ -169,7 +171,10 @@ impl Publisher {
         let mut conversation = change.live(api);
         let requested = now.shows_request || change.is_requested(&now, &conversation);
         let approval = api.approval(bot.account).await?;
-        if !requested && !approval.stands {
+        // One that its author has dismissed is gone, and settled only by this.
+        let lost = unreadable::lost_request(api, bot, change.author, &conversation).await;
+        let is_gone = |lost: LastRequest| lost.fate != RequestFate::Stands;
+        if !requested && !approval.stands && !lost.is_some_and(is_gone) {
             return Ok(None);
         }
         self.withdraw_standing(approval.stands).await?;

@@ -45,8 +45,8 @@ pub use error::{ApiError, ApiErrorKind};
 pub use gate::{Begun, Gate, GateApi, GateRun, GateState, PullState, Reviewed};
 pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder, token_header};
 pub use model::{
-    Approval, ApprovedCommit, ForgeTraits, ForgeWords, Lifecycle, Lifted, LoadedChange, MergeRequestState, Opened,
-    RequestShown, Target, Version,
+    Approval, ApprovedCommit, ForgeTraits, ForgeWords, LastRequest, Lifecycle, Lifted, LoadedChange, MergeRequestState,
+    Opened, RequestFate, RequestShown, Target, Version,
 };
 pub use one_by_one::one_by_one;
 pub use publisher::Publisher;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
-    publish::{NoteForm, Place, Shown, SummaryState},
+    publish::{Account, NoteForm, Place, Shown, SummaryState},
     review::ReviewSubject,
 };
 
@@ -194,6 +194,24 @@ pub enum RequestShown {
     Absent(String),
     /// None was ever made of this commit, as far as the forge shows: the run that had to has died before.
     Unmade,
+}
+
+/// The newest review of ours that requests changes: proof that a finding was open, whatever our notes say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastRequest {
+    /// The commit that it is for; none where its text cannot be trusted.
+    pub head: Option<String>,
+    /// What became of it.
+    pub fate: RequestFate,
+}
+
+/// What became of a request for changes that we have not taken back ourselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestFate {
+    /// It stands.
+    Stands,
+    /// Somebody else has dismissed it: this account, as far as the forge says.
+    Dismissed(Option<Account>),
 }
 
 /// The result of an attempt to take a request for changes back.

@@ -8,7 +8,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use crate::{
-    ApiError, ApiErrorKind, Approval, Change, MergeRequestState, Publisher, answers,
+    ApiError, ApiErrorKind, Approval, Change, LastRequest, MergeRequestState, Publisher, RequestFate, answers,
     change::{dismissal, is_dismissed},
     conversation::LiveConversation,
     meanwhile::CurrentReview,
@@ -82,6 +82,8 @@ impl Publisher {
         let mut conversation = LiveConversation::read(api, bot.account).await?;
         let now = api.state().await?;
         let state = bot.last_state(&conversation);
+        // Right after reading: what this run and others write from here on explains nothing that was there before.
+        let lost = unreadable::lost_request(api, bot, change.author, &conversation).await;
         if let Some(reason) = self.is_of_the_past(publication.review, publication.hurried, &now, state.as_ref()) {
             return self.step_aside(bot, (&now, conversation), publication, reason).await;
         }
@@ -111,6 +113,7 @@ impl Publisher {
             publication,
             now,
             state,
+            lost,
             beside,
             changed,
         };
@@ -152,6 +155,8 @@ struct Posting<'a> {
     now: MergeRequestState,
     /// The state that our note remembered then.
     state: Option<SummaryState>,
+    /// The request for changes that nothing explained then.
+    lost: Option<LastRequest>,
     beside: BesideLines,
     changed: Changed,
 }
@@ -310,7 +315,8 @@ impl Posting<'_> {
     /// The request for changes before this review and after it, if all goes well; where it does not, the note is corrected in the end.
     fn request(&self, review: &Review, wanted: ReviewState, conversation: &Conversation) -> Request {
         let now = &self.now;
-        let stood = self.change.is_requested(now, conversation);
+        let is_lost = |lost: &LastRequest| lost.fate == RequestFate::Stands;
+        let stood = self.change.is_requested(now, conversation) || self.lost.as_ref().is_some_and(is_lost);
         let is_of_now = !now.is_newer_than(&review.head_sha) && self.watched().retargeted(now).is_none();
         let lifts = review.lifts_blocks() && is_of_now;
         let stands = match wanted {
@@ -367,7 +373,8 @@ impl Posting<'_> {
         let is_dismissed = state.is_some_and(|state| is_dismissed(state, &review.head_sha));
         let mut roles = Roles::new(api, &change.bot, change.author, conversation);
         let url = change.subject.web_url.as_deref();
-        let unreadable = unreadable::hold(api, &change.bot, conversation, &mut roles, url).await;
+        let lost = self.lost.as_ref();
+        let unreadable = unreadable::hold(api, &change.bot, conversation, &mut roles, (lost, url)).await;
         let holds = self.retargeted().into_iter().chain(is_dismissed.then(dismissal));
         for hold in holds.chain(unreadable) {
             if review.approval_holds.iter().all(|known| known.cause != hold.cause) {
@@ -396,6 +403,7 @@ impl Posting<'_> {
         summary.spent_micros = spent_micros;
         summary.must_be_written = self.publication.review.spent_usd() > 0.0 && self.publication.settings.remember_cost;
         summary.state.requested_changes = requested_changes;
+        summary.state.unexplained = self.lost.is_some();
         let is_dismissed = review
             .approval_holds
             .iter()

@@ -1,48 +1,140 @@
-//! Reviews of our account that another secret has signed, as after the secret or the token that it is made from was changed.
+//! Reviews of our account that cannot be read any more: another secret has signed them, as after the secret or the token that it is
+//! made from was changed; another account has edited them; or they are gone, and a request for changes shows that they were there.
 //!
-//! What they found cannot be read, and neither can what they blocked. As long as they are there, a run approves nothing and lifts
-//! nothing. A thread no longer counts once a person who may decide has resolved it, and a summary once it is deleted.
+//! What they found is not known, and neither is what they blocked. A run then approves nothing and lifts nothing. A thread no longer
+//! counts once a person who may decide has resolved it, a summary once it is deleted, and a request for changes once such a person has
+//! dismissed it.
 //!
 //! Only what our own account has written counts: a copy by another account holds nothing back. A marker that was copied from another
 //! merge request into the end of a note of ours looks the same, since a marker does not say what it was made for.
 
 use conclave_engine::{
-    publish::{BotIdentity, Conversation, Note, Thread},
+    publish::{BotIdentity, Conversation, Note, SummaryState, Thread},
     review::{ApprovalHold, AuthorRole, HoldCause},
 };
 
-use crate::{ForgeApi, roles::Roles};
+use crate::{ForgeApi, LastRequest, RequestFate, roles::Roles};
 
 /// Maximum number of notes whose addresses are named.
 const MAX_NAMED: usize = 20;
 
-/// Returns the reason to approve nothing and to lift nothing, if there are such reviews. `url` is the merge request's address.
+/// Returns the reason to approve nothing and to lift nothing, if there are such reviews. `lost` is the request for changes that nothing
+/// explains, `url` the merge request's address.
 pub(crate) async fn hold(
     api: &dyn ForgeApi,
     bot: &BotIdentity,
     conversation: &Conversation,
     roles: &mut Roles<'_>,
-    url: Option<&str>,
+    (lost, url): (Option<&LastRequest>, Option<&str>),
 ) -> Option<ApprovalHold> {
-    let mut notes: Vec<&Note> = bot.unreadable_summaries(conversation);
-    for thread in bot.unreadable_threads(conversation) {
+    let mut foreign = bot.unreadable_summaries(conversation);
+    foreign.extend(unsettled(roles, bot.unreadable_threads(conversation)).await);
+    let mut edited = bot.edited_summaries(conversation);
+    edited.extend(unsettled(roles, bot.edited_threads(conversation)).await);
+    let unknown = bot.notes_of_unknown_editors(conversation);
+    let words = api.traits().words;
+    let (noun, decider) = (words.noun, words.decider);
+    let mut reasons = Vec::new();
+    if !foreign.is_empty() {
+        reasons.push(format!(
+            "This {noun} has reviews of the bot's account that are signed with another secret: what they found cannot be read, so this \
+             run lifts nothing of it. Set the earlier secret again (`CONCLAVE_SECRET`, or without one the token or key that it is made \
+             from), or have {decider} who is not the author resolve their threads and delete their notes; the next run then begins anew."
+        ));
+    }
+    if !edited.is_empty() {
+        reasons.push(format!(
+            "Another account has edited comments of the bot, so what its earlier reviews found is not known, and this run lifts nothing \
+             of it. Have {decider} who is not the author read what was open, then resolve the edited threads and delete the edited \
+             summary."
+        ));
+    }
+    if let Some(lost) = lost {
+        let way_out = match (&lost.fate, &lost.head) {
+            (RequestFate::Stands, Some(_)) => "dismiss that request, by hand or with `/conclave dismiss`",
+            // What we cannot read we do not dismiss.
+            (RequestFate::Stands, None) => "dismiss that request by hand",
+            (RequestFate::Dismissed(_), _) => "comment `/conclave dismiss`",
+        };
+        reasons.push(format!(
+            "The bot has requested changes of this {noun}, and its comment that says why was deleted or is not the one of that review, \
+             so what was open is not known, and this run lifts nothing of it. Have {decider} who is not the author look at what was \
+             found, and {way_out}."
+        ));
+    }
+    if !unknown.is_empty() {
+        let name = words.name;
+        reasons.push(format!(
+            "{name} did not say this time who has edited comments of the bot, so this run approves nothing and lifts nothing. Run it \
+             again later."
+        ));
+    }
+    if reasons.is_empty() {
+        return None;
+    }
+    let named = foreign.iter().chain(&edited).take(MAX_NAMED);
+    let addresses: Vec<String> = named.filter_map(|note| Some(api.link(url?, note.id))).collect();
+    Some(ApprovalHold::new(HoldCause::UnreadableReviews, reasons.join(" ")).at(addresses))
+}
+
+/// Returns our newest request for changes if nothing explains it: the note that remembers what was found is gone, or is of an earlier
+/// commit. A person who may decide settles it by dismissing it.
+pub(crate) async fn lost_request(
+    api: &dyn ForgeApi,
+    bot: &BotIdentity,
+    author: Option<u64>,
+    conversation: &Conversation,
+) -> Option<LastRequest> {
+    let request = api.last_request(bot.account).await?;
+    let state = bot.last_state(conversation);
+    let is_lost = match (&request.fate, &state) {
+        (_, None) => true,
+        (_, Some(state)) if state.unexplained => true,
+        // What it was for is in the note, and stands or was fixed.
+        (RequestFate::Dismissed(_), Some(_)) => false,
+        (RequestFate::Stands, Some(state)) => !is_noted(api, state, &request).await,
+    };
+    if !is_lost {
+        return None;
+    }
+    if let RequestFate::Dismissed(by) = &request.fate {
+        let mut roles = Roles::new(api, bot, author, conversation);
+        if roles.at_least(by.as_ref()).await == AuthorRole::Member {
+            return None;
+        }
+    }
+    Some(request)
+}
+
+/// Returns whether a note with this state is of the review that has made a request for changes, or of a later one.
+async fn is_noted(api: &dyn ForgeApi, state: &SummaryState, request: &LastRequest) -> bool {
+    let (Some(noted), Some(of)) = (state.reviewed(), request.head.as_deref()) else {
+        return state.requested_changes;
+    };
+    if noted == of {
+        return state.requested_changes;
+    }
+    let heads = api.heads().await;
+    let heads = heads.inspect_err(|error| tracing::warn!(%error, "the order of commits could not be read"));
+    let heads = heads.unwrap_or_default();
+    let place = |head: &str| heads.iter().position(|known| known == head);
+    match place(noted).zip(place(of)) {
+        // Newest first.
+        Some((noted, of)) => noted < of,
+        // As after a force-push.
+        None => state.requested_changes,
+    }
+}
+
+/// The first notes of the threads that nobody who may decide has settled.
+async fn unsettled<'c>(roles: &mut Roles<'_>, threads: Vec<&'c Thread>) -> Vec<&'c Note> {
+    let mut notes = Vec::new();
+    for thread in threads {
         if !is_settled(roles, thread).await {
             notes.extend(thread.notes.first());
         }
     }
-    if notes.is_empty() {
-        return None;
-    }
-    let words = api.traits().words;
-    let reason = format!(
-        "This {} has reviews of the bot's account that are signed with another secret: what they found cannot be read, so this run \
-         lifts nothing of it. Set the earlier secret again (`CONCLAVE_SECRET`, or without one the token or key that it is made from), \
-         or have {} who is not the author resolve their threads and delete their notes; the next run then begins anew.",
-        words.noun, words.decider
-    );
-    let named = notes.iter().take(MAX_NAMED);
-    let addresses: Vec<String> = named.filter_map(|note| Some(api.link(url?, note.id))).collect();
-    Some(ApprovalHold::new(HoldCause::UnreadableReviews, reason).at(addresses))
+    notes
 }
 
 /// Returns whether a person who may decide has resolved the thread, or we have. Where the forge does not say who did, a program has,

@@ -1,6 +1,6 @@
 //! Our account, and what is ours on a merge request.
 
-use super::{Answered, Conversation, Marker, Note, Signer, SummaryState, Thread, marker};
+use super::{Answered, Conversation, Edited, Marker, Note, Signer, SummaryState, Thread, marker};
 use crate::review::FindingRecord;
 
 /// Our account and its signature: by both together our notes are known.
@@ -29,9 +29,18 @@ impl BotIdentity {
         !note.by_forge && note.author.as_ref().is_some_and(|author| author.id == self.account)
     }
 
-    /// Our summary, the oldest if there are several. A marker that was copied is not ours, and neither is a note without one.
+    /// Our summary, the oldest if there are several. A marker that was copied is not ours, and neither is a note without one, nor one
+    /// that another account has edited: its marks may be of an earlier one.
     pub fn summary<'c>(&self, conversation: &'c Conversation) -> Option<&'c Note> {
-        self.noted(conversation, &self.signer.summary())
+        let mut summaries = self.summaries(conversation);
+        summaries.find(|note| note.edited != Edited::ByAnother)
+    }
+
+    fn summaries<'c>(&self, conversation: &'c Conversation) -> impl Iterator<Item = &'c Note> {
+        let marker = self.signer.summary();
+        let mut notes = conversation.notes();
+        notes.retain(|note| self.wrote(note) && marker::has(&note.text, &marker));
+        notes.into_iter()
     }
 
     /// The text of our summary without markers.
@@ -59,7 +68,9 @@ impl BotIdentity {
 
     /// Returns whether we have answered a light-hearted question on this merge request.
     pub fn has_aside(&self, conversation: &Conversation) -> bool {
-        self.noted(conversation, &self.signer.aside()).is_some()
+        let marker = self.signer.aside();
+        let mut notes = conversation.notes().into_iter();
+        notes.any(|note| self.wrote(note) && marker::has(&note.text, &marker))
     }
 
     /// Our answers to comments, oldest first. Each comes with the number of the comment, and with its own thread.
@@ -74,11 +85,6 @@ impl BotIdentity {
         let mut answers: Vec<_> = answers.collect();
         answers.sort_by_key(|(_, _, note)| note.order);
         answers
-    }
-
-    fn noted<'c>(&self, conversation: &'c Conversation, marker: &str) -> Option<&'c Note> {
-        let mut notes = conversation.notes().into_iter();
-        notes.find(|note| self.wrote(note) && marker::has(&note.text, marker))
     }
 
     /// The finding that our note shows.
@@ -116,6 +122,26 @@ impl BotIdentity {
         threads
             .filter(|thread| thread.notes.first().is_some_and(is_unreadable))
             .collect()
+    }
+
+    /// Our summaries that another account has edited, oldest first.
+    pub fn edited_summaries<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Note> {
+        let summaries = self.summaries(conversation);
+        summaries.filter(|note| note.edited == Edited::ByAnother).collect()
+    }
+
+    /// Our threads whose first note shows a finding and was edited by another account.
+    pub fn edited_threads<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Thread> {
+        let own = self.threads(conversation).into_iter();
+        let edited = own.filter(|own| own.note.edited == Edited::ByAnother);
+        edited.map(|own| own.thread).collect()
+    }
+
+    /// Our summaries and the first notes of our threads that somebody has edited without the forge saying who.
+    pub fn notes_of_unknown_editors<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Note> {
+        let shown = self.threads(conversation).into_iter().map(|own| own.note);
+        let notes = self.summaries(conversation).chain(shown);
+        notes.filter(|note| note.edited == Edited::Unknown).collect()
     }
 
     /// The finding as our newest note in the thread has it, with the worst that any of them said: waiting until a finding is

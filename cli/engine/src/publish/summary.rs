@@ -126,6 +126,7 @@ impl Summary {
             && known.head == self.state.head
             && known.approved_for == self.state.approved_for
             && known.dismissed == self.state.dismissed
+            && known.unexplained == self.state.unexplained
             && known.text == text_hash(shown.trim())
     }
 }

@@ -29,6 +29,17 @@ pub struct SummaryState {
     /// The conclusion of the last review; also in a note that only says what became of its approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concluded: Option<Concluded>,
+    /// Whether a request for changes was there of which nothing was known, as after the note with its findings was deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unexplained: bool,
+}
+
+impl SummaryState {
+    /// The commit of the review that the note is about.
+    pub fn reviewed(&self) -> Option<&str> {
+        let concluded = self.concluded.as_ref().map(|concluded| &concluded.head);
+        self.head.as_ref().or(concluded).map(String::as_str)
+    }
 }
 
 /// The conclusion of a review, for other runs of the same merge request.

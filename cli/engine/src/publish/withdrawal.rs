@@ -51,6 +51,7 @@ pub fn dismissal_summary(
         summary.state.conclusion = last.conclusion;
     }
     summary.state.dismissed = Some(head.to_owned());
+    summary.state.unexplained &= stays;
     summary
 }
 
@@ -79,9 +80,14 @@ fn above_the_last(
     summary.carry_over = bot.remembered(conversation);
     summary.spent_micros = bot.spent_micros(conversation);
     summary.state.requested_changes = requested_changes;
-    if let Some(state) = bot.remembered::<SummaryState>(conversation) {
-        summary.state.concluded = state.concluded;
-        summary.state.dismissed = state.dismissed;
+    match bot.remembered::<SummaryState>(conversation) {
+        Some(state) => {
+            summary.state.concluded = state.concluded;
+            summary.state.dismissed = state.dismissed;
+            summary.state.unexplained = state.unexplained;
+        }
+        // There is a request, and the note with what it was for is gone: this one must not take its place.
+        None => summary.state.unexplained = requested_changes,
     }
     summary
 }

@@ -65,7 +65,7 @@ pub enum HoldCause {
     OtherRun,
     /// A person has taken the bot's approval of this commit back, or dismissed its review.
     Dismissed,
-    /// Earlier reviews of the bot's account are signed with another secret, so what they found cannot be read.
+    /// Earlier reviews of the bot's account cannot be read: they are signed with another secret, edited by another account, or deleted.
     UnreadableReviews,
 }
 

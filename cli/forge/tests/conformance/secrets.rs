@@ -73,6 +73,9 @@ pub(crate) async fn threads_that_a_member_resolves_and_notes_that_are_deleted_co
         let outcome = run(&stage, Verdict::Approved).await;
         assert!(!outcome.approved, "the thread is open");
         stage.resolve(by, &thread);
+        if by == Who::Member {
+            stage.take_request_back();
+        }
         let outcome = run(&stage, Verdict::Approved).await;
         assert_eq!(outcome.approved, approved, "{by:?}");
         let shown = stage.shown();

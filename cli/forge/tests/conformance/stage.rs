@@ -133,6 +133,8 @@ pub(crate) trait ForgeStage: Sized {
     fn retarget(&self, branch: &str);
     /// A person takes the bot's approval back by hand.
     fn take_approval_back(&self);
+    /// A member takes the bot's request for changes back by hand.
+    fn take_request_back(&self);
     fn close(&self);
     /// The bot opens another merge request, of the same branch.
     fn open_by_bot(&mut self);

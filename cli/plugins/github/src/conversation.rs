@@ -1,6 +1,6 @@
 //! Everything that is written on the pull request, read in one query: comments, texts of reviews, and threads.
 
-use conclave_engine::publish::{Edited, Note, Thread};
+use conclave_engine::publish::{Edited, Note, Signer, Thread};
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     GitHub,
     memory::{Cursors, FirstComment, KnownThread, Memory},
+    own_reviews::{Dismissal, OwnReview, OwnReviews},
     wire::{ACTOR, Actor, NoteKind, order, text},
 };
 
@@ -20,6 +21,42 @@ struct Page {
     comments: Connection<Post>,
     reviews: Option<Connection<Post>>,
     review_threads: Connection<ThreadRow>,
+    timeline_items: Option<Events>,
+}
+
+/// The newest reviews that were dismissed.
+#[derive(Debug, Deserialize)]
+struct Events {
+    nodes: Option<Vec<Option<DismissedEvent>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DismissedEvent {
+    previous_review_state: String,
+    actor: Option<Actor>,
+    review: Option<Dismissed>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Dismissed {
+    full_database_id: Option<String>,
+}
+
+impl Events {
+    /// The events, by the numbers of the reviews.
+    fn rows(self) -> impl Iterator<Item = (u64, Dismissal)> {
+        let events = self.nodes.into_iter().flatten().flatten();
+        events.filter_map(|event| {
+            let review = event.review?.full_database_id?.parse().ok()?;
+            let dismissal = Dismissal {
+                by: event.actor.and_then(Actor::account),
+                of_request: event.previous_review_state == "CHANGES_REQUESTED",
+            };
+            Some((review, dismissal))
+        })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,6 +96,27 @@ pub(crate) struct Post {
     first: FirstComment,
 }
 
+impl Post {
+    /// The number of our account's review with this text.
+    fn own_review(&self, signer: &Signer, bot: u64) -> Option<(u64, OwnReview)> {
+        let by = self.author.clone().and_then(Actor::account)?;
+        let state = self.state.as_deref().filter(|_| by.id == bot)?;
+        let is_anothers = self.edited(Some(bot)) == Edited::ByAnother;
+        let own = OwnReview::read(signer, state, &text(Some(self.body.clone())), is_anothers)?;
+        Some((self.full_database_id.as_ref()?.parse().ok()?, own))
+    }
+
+    /// Who has changed the text of this author. People with write access edit each other's texts; one's own words stay one's own.
+    fn edited(&self, by: Option<u64>) -> Edited {
+        let editor = self.editor.clone().and_then(Actor::account).map(|account| account.id);
+        match self.last_edited_at {
+            None => Edited::No,
+            Some(_) if by.is_some() && editor == by => Edited::ByAuthor,
+            Some(_) => Edited::ByAnother,
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ThreadRow {
@@ -96,6 +154,8 @@ fn query() -> String {
              comments(first: $size, after: $comments) {{ {comments} }} \
              reviews(first: $size, after: $reviews) {{ {reviews} }} \
              reviewThreads(first: $size, after: $threads) {{ pageInfo {{ hasNextPage endCursor }} nodes {{ {threads} }} }} \
+             timelineItems(last: 100, itemTypes: [REVIEW_DISMISSED_EVENT]) {{ nodes {{ ... on ReviewDismissedEvent {{ \
+               previousReviewState actor {{ {ACTOR} }} review {{ fullDatabaseId }} }} }} }} \
            }} }} }}"
     )
 }
@@ -104,7 +164,11 @@ impl GitHub {
     /// Reads everything from a page on, and returns the number of the last page.
     pub(crate) async fn read_pages(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
         let from = usize::try_from(from_page.max(1) - 1).unwrap_or(usize::MAX);
+        let signer = self.signer().await?;
         let mut memory = self.memory.lock().await;
+        if from == 0 {
+            memory.own = OwnReviews::default();
+        }
         // A page that was never reached is read from the beginning.
         let mut index = from.min(memory.cursors.len());
         memory.cursors.truncate(index);
@@ -134,8 +198,12 @@ impl GitHub {
             };
             let comments = page.comments.rows();
             found.extend(comments.filter_map(|post| single(post, NoteKind::Issue, bot)));
-            let reviews = page.reviews.into_iter().flat_map(Connection::rows);
-            found.extend(reviews.filter_map(|post| single(post, NoteKind::Review, bot)));
+            for post in page.reviews.into_iter().flat_map(Connection::rows) {
+                memory.own.reviews.extend(post.own_review(&signer, bot));
+                found.extend(single(post, NoteKind::Review, bot));
+            }
+            let dismissed = page.timeline_items.into_iter().flat_map(Events::rows);
+            memory.own.dismissals.extend(dismissed);
             for row in page.review_threads.rows() {
                 found.extend(self.thread_of(row, bot, &mut memory).await?);
             }
@@ -243,20 +311,15 @@ pub(crate) fn alone(note: Note) -> Thread {
 }
 
 fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
-    let id: u64 = post.full_database_id?.parse().ok()?;
-    let author = post.author.and_then(Actor::account);
+    let id: u64 = post.full_database_id.as_ref()?.parse().ok()?;
+    let author = post.author.clone().and_then(Actor::account);
     let by = author.as_ref().map(|account| account.id);
-    let edited_by = post.editor.and_then(Actor::account).map(|account| account.id);
+    let edited = post.edited(by);
     let written = post.created_at.or(post.submitted_at);
     Some(Note {
         id: kind.number(id),
         order: order(written.as_deref(), id),
-        // People with write access edit each other's texts; one's own words stay one's own.
-        edited: match post.last_edited_at {
-            None => Edited::No,
-            Some(_) if by.is_some() && edited_by == by => Edited::ByAuthor,
-            Some(_) => Edited::ByAnother,
-        },
+        edited,
         // What people have hidden does not count in the conversation; our own is found again all the same.
         internal: post.first.is_minimized && by != Some(bot),
         author,

@@ -16,6 +16,7 @@ mod graphql;
 mod identity;
 mod memory;
 mod notes;
+mod own_reviews;
 mod people;
 mod position;
 mod pull_request;

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use crate::own_reviews::OwnReviews;
+
 /// Memory of reading the pull request.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
@@ -11,6 +13,8 @@ pub(crate) struct Memory {
     pub(crate) cursors: Vec<Cursors>,
     /// Threads by the number of their first comment.
     pub(crate) threads: HashMap<u64, KnownThread>,
+    /// Our reviews.
+    pub(crate) own: OwnReviews,
 }
 
 /// A thread as GraphQL knows it.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::{
     GitHub,
     conversation::alone,
+    own_reviews::{OwnReview, OwnReviews},
     wire::{NoteKind, User, order, text},
 };
 
@@ -32,7 +33,10 @@ impl Row {
     fn note(self, kind: NoteKind, bot: u64) -> Note {
         let is_ours = self.user.as_ref().is_some_and(|user| user.id == bot);
         // Who edited it is not said here, and of the text of a review not even whether anybody has.
-        let edited = if !is_ours && (kind == NoteKind::Review || self.updated_at != self.created_at) {
+        let is_changed = self.updated_at != self.created_at;
+        let edited = if is_ours && is_changed {
+            Edited::Unknown
+        } else if !is_ours && (kind == NoteKind::Review || is_changed) {
             Edited::ByAnother
         } else {
             Edited::No
@@ -62,6 +66,17 @@ impl GitHub {
         let comments: Vec<Row> = self.http.list(WHAT, &self.issue("/comments")).await?;
         let reviews: Vec<Row> = self.http.list(WHAT, &self.pull("/reviews")).await?;
         let lines: Vec<Row> = self.http.list(WHAT, &self.pull("/comments")).await?;
+        let signer = self.signer().await?;
+        let own = reviews.iter().filter_map(|row| {
+            let is_ours = row.user.as_ref().is_some_and(|user| user.id == bot);
+            let state = row.state.as_deref().filter(|_| is_ours)?;
+            Some((row.id, OwnReview::read(&signer, state, &text(row.body.clone()), false)?))
+        });
+        // Who has dismissed them is not said here.
+        self.memory.lock().await.own = OwnReviews {
+            reviews: own.collect(),
+            ..OwnReviews::default()
+        };
         let reviews = reviews.into_iter().filter(|row| {
             let is_pending = row.state.as_deref() == Some("PENDING");
             !is_pending && row.body.as_ref().is_some_and(|body| !body.trim().is_empty())

@@ -5,7 +5,9 @@
 
 use async_trait::async_trait;
 use conclave_engine::publish::Marker;
-use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi, Version};
+use conclave_forge::{
+    ApiError, ApiErrorKind, Approval, ApprovedCommit, LastRequest, Lifted, RequestShown, ReviewStateApi, Version,
+};
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -197,6 +199,10 @@ impl ReviewStateApi for GitHub {
         } else {
             RequestShown::Absent("changes were requested, and the request was dismissed".to_owned())
         })
+    }
+
+    async fn last_request(&self, bot: u64) -> Option<LastRequest> {
+        self.memory.lock().await.own.last_request(bot)
     }
 
     async fn lift_request(&self, _shown: bool) -> Result<Lifted, ApiError> {

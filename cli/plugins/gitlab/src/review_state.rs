@@ -4,7 +4,9 @@
 //! only the first check that fails, and the list of reviewers only those who were asked.
 
 use async_trait::async_trait;
-use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi, Version};
+use conclave_forge::{
+    ApiError, ApiErrorKind, Approval, ApprovedCommit, LastRequest, Lifted, RequestShown, ReviewStateApi, Version,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -134,6 +136,11 @@ impl ReviewStateApi for GitLab {
                  only, and the bot needs the role Developer. What blocks everywhere is a failed job, with --gate block"
             ))
         })
+    }
+
+    async fn last_request(&self, _bot: u64) -> Option<LastRequest> {
+        // Only maintainers can delete our notes, and who does lets the next review begin anew.
+        None
     }
 
     async fn lift_request(&self, shown: bool) -> Result<Lifted, ApiError> {

@@ -9,3 +9,4 @@ mod scenarios;
 mod stage;
 mod twenty;
 mod unresolvable;
+mod wiped;

@@ -94,7 +94,7 @@ async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next(
         .iter()
         .find(|review| review.state == ReviewState::ChangesRequested)
         .unwrap();
-    github.dismiss_review(stage.0.pull, request.post.id);
+    github.dismiss_review(stage.0.pull, stage.0.human, request.post.id);
     stage.run(&review, in_mode(ReviewMode::Gate)).await;
     assert!(!stage.shown().bot_requests());
     // Nor is it said to stand by a review that would not have lifted it.

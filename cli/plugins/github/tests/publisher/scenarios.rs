@@ -42,6 +42,17 @@ impl OnGitHub {
         self.0.github.after("POST", path, move || change.make(&github, pull));
     }
 
+    /// Dismisses the bot's requests for changes by hand.
+    pub(crate) fn dismiss_requests(&self, who: Who) {
+        let reviews = self.0.snapshot().reviews.into_iter();
+        let own = reviews.filter(|review| review.state == ReviewState::ChangesRequested && review.post.author == BOT);
+        for review in own {
+            self.0
+                .github
+                .dismiss_review(self.0.pull, self.user(who), review.post.id);
+        }
+    }
+
     /// Submits a review; ours is signed.
     fn opine(&self, who: Who, state: ReviewState) {
         let text = match who {
@@ -157,8 +168,12 @@ impl ForgeStage for OnGitHub {
     fn take_approval_back(&self) {
         let reviews = self.0.snapshot().reviews;
         for review in reviews.iter().filter(|review| review.state == ReviewState::Approved) {
-            self.0.github.dismiss_review(self.0.pull, review.post.id);
+            self.0.github.dismiss_review(self.0.pull, self.0.human, review.post.id);
         }
+    }
+
+    fn take_request_back(&self) {
+        self.dismiss_requests(Who::Member);
     }
 
     fn close(&self) {

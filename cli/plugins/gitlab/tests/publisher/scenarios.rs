@@ -96,6 +96,10 @@ impl ForgeStage for OnGitLab {
         self.0.gitlab.unapprove(self.0.merge_request, self.0.bot);
     }
 
+    fn take_request_back(&self) {
+        self.0.gitlab.bypass_requested_changes(self.0.merge_request);
+    }
+
     fn close(&self) {
         let stage = &self.0;
         stage

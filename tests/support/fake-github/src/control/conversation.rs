@@ -111,14 +111,12 @@ impl FakeGithub {
         post.minimized = Some(classifier.to_owned());
     }
 
-    /// Dismisses a review.
-    pub fn dismiss_review(&self, pull: PullRef, review: u64) {
+    /// Dismisses a review as somebody.
+    pub fn dismiss_review(&self, pull: PullRef, by: UserId, review: u64) {
         let mut core = self.server.core();
-        core.state
-            .pull_mut(pull)
-            .review_mut(review)
-            .expect("the review exists")
-            .state = ReviewState::Dismissed;
+        let now = core.state.tick();
+        let review = core.state.pull_mut(pull).review_mut(review);
+        review.expect("the review exists").dismiss(by, now);
     }
 
     /// The file of a comment as it would be once its suggestion is committed: the lines of the comment, replaced.

@@ -9,6 +9,8 @@ use super::Failure;
 
 /// The most rows of a page.
 const MAX_PAGE: usize = 100;
+/// The events of a timeline that are known.
+const DISMISSALS: &str = "REVIEW_DISMISSED_EVENT";
 
 /// Cuts a page out of the nodes of a field.
 pub(super) fn page(field: &str, nodes: &[Value], arguments: &JsonMap) -> Result<Value, Failure> {
@@ -30,6 +32,12 @@ pub(super) fn page(field: &str, nodes: &[Value], arguments: &JsonMap) -> Result<
             "Requesting {size} records on the `{field}` connection exceeds the `{name}` limit of {MAX_PAGE} records."
         );
         return Err(Failure::new("EXCESSIVE_PAGINATION", message));
+    }
+    let kinds = arguments.get("itemTypes").and_then(JsonValue::as_array);
+    let is_known = kinds.is_some_and(|kinds| kinds.iter().all(|kind| kind.as_str() == Some(DISMISSALS)));
+    if field == "timelineItems" && !is_known {
+        let message = format!("The stand-in knows {DISMISSALS} only; ask for it in `itemTypes`.");
+        return Err(Failure::new("UNKNOWN_BOUNDARIES", message));
     }
     let nodes: Vec<&Value> = nodes.iter().filter(|node| is_wanted(node, arguments)).collect();
     let cursor = |name: &str| arguments.get(name).and_then(JsonValue::as_str).and_then(decode);

@@ -72,6 +72,7 @@ pub(super) fn pull_field(state: &State, token: &Token, at: PullRef, field: &str)
             .collect(),
         "reviews" => visible.map(review).collect(),
         "latestOpinionatedReviews" => pull.opinions().into_iter().map(review).collect(),
+        "timelineItems" => visible.filter_map(|one| dismissal(state, token, at, one)).collect(),
         "viewerLatestReview" => visible
             .rfind(|one| one.post.author == token.user)
             .map_or(Value::Null, review),
@@ -149,6 +150,20 @@ pub(super) fn review(state: &State, token: &Token, at: PullRef, review: &Review)
     });
     extend(&mut value, more);
     value
+}
+
+/// The event of a review that was dismissed. No other event is known here.
+fn dismissal(state: &State, token: &Token, at: PullRef, review: &Review) -> Option<Value> {
+    let event = review.dismissal.as_ref()?;
+    Some(json!({
+        "__typename": "ReviewDismissedEvent",
+        "id": format!("RDE_kwDO{:011}", review.post.id),
+        "databaseId": i32::try_from(review.post.id).ok(),
+        "actor": actor(state, event.by),
+        "createdAt": event.at,
+        "previousReviewState": event.before.name(),
+        "review": self::review(state, token, at, review),
+    }))
 }
 
 /// An issue comment.

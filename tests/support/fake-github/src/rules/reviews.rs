@@ -155,8 +155,9 @@ pub(crate) fn dismiss(state: &mut State, token: &Token, at: PullRef, id: u64) ->
             "You are not authorized to dismiss reviews on this pull request.",
         ));
     }
+    let now = state.tick();
     if let Some(review) = state.pull_mut(at).review_mut(id) {
-        review.state = ReviewState::Dismissed;
+        review.dismiss(token.user, now);
     }
     Ok(())
 }
@@ -235,6 +236,7 @@ fn add(state: &mut State, token: &Token, at: PullRef, (to, body): (ReviewState, 
         post,
         state: to,
         commit: commit.to_owned(),
+        dismissal: None,
     });
     id
 }

@@ -75,7 +75,7 @@ pub(crate) fn refresh(state: &mut State, at: PullRef, head: &str) {
             head.clone_into(&mut review.commit);
         }
         if has_changed && protection.dismiss_stale_approvals && review.state == ReviewState::Approved {
-            review.state = ReviewState::Dismissed;
+            review.dismiss(pull.author, now.clone());
         }
     }
     let former = std::mem::replace(&mut pull.head, head.to_owned());

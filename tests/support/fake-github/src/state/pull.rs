@@ -74,6 +74,23 @@ pub(crate) struct Review {
     /// Moves to the new head after a force-push: no evidence of what was reviewed.
     pub(crate) commit: String,
     pub(crate) submitted_at: Option<String>,
+    pub(crate) dismissal: Option<Dismissal>,
+}
+
+/// The event of a review that was dismissed.
+#[derive(Debug, Clone)]
+pub(crate) struct Dismissal {
+    pub(crate) by: UserId,
+    pub(crate) at: String,
+    pub(crate) before: ReviewState,
+}
+
+impl Review {
+    /// Takes the review back, and notes who has.
+    pub(crate) fn dismiss(&mut self, by: UserId, at: String) {
+        let before = std::mem::replace(&mut self.state, ReviewState::Dismissed);
+        self.dismissal = Some(Dismissal { by, at, before });
+    }
 }
 
 /// The side of a diff.

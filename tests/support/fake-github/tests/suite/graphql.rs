@@ -156,6 +156,37 @@ async fn names_ids_editors_and_decisions_are_those_of_the_schema() {
 }
 
 #[tokio::test]
+async fn a_dismissal_names_the_account_and_the_review() {
+    let stage = Stage::new().await;
+    let review = stage
+        .github
+        .review(stage.pull, stage.bob, ReviewState::ChangesRequested, "No.");
+    stage.github.dismiss_review(stage.pull, stage.alice, review);
+    let query = |kinds: &str| {
+        format!(
+            "{{ repository(owner: \"acme\", name: \"shop\") {{ pullRequest(number: 1) {{ timelineItems(last: 10{kinds}) {{ nodes {{ \
+             ... on ReviewDismissedEvent {{ actor {{ login }} previousReviewState review {{ fullDatabaseId state }} }} }} }} }} }} }}"
+        )
+    };
+    let answer = stage
+        .bot
+        .graphql(&query(", itemTypes: [REVIEW_DISMISSED_EVENT]"), json!({}))
+        .await;
+    let events = &answer["data"]["repository"]["pullRequest"]["timelineItems"]["nodes"];
+    let expected = json!([{
+        "actor": { "login": "alice" },
+        "previousReviewState": "CHANGES_REQUESTED",
+        "review": { "fullDatabaseId": review.to_string(), "state": "DISMISSED" },
+    }]);
+    assert_eq!(*events, expected, "{answer}");
+    stage.assert_no_violations();
+    // It knows no other events, and does not look as if there were none.
+    let answer = stage.bot.graphql(&query(""), json!({})).await;
+    assert_eq!(answer["errors"][0]["type"], "UNKNOWN_BOUNDARIES");
+    assert_eq!(stage.github.violations().len(), 1);
+}
+
+#[tokio::test]
 async fn comments_are_minimized_and_threads_answered() {
     let stage = Stage::new().await;
     let (_, comment) = stage.bot.post("/issues/1/comments", json!({ "body": "Old." })).await;
