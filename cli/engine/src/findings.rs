@@ -28,7 +28,7 @@ pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_
 pub(crate) use refutation::{MAX_LINES, QuotedFile, Refuting, base_line, check_refutation, too_long};
 pub(crate) use relation::{opens_holder, without_texts};
 pub use scan::{
-    RawFinding, Report, ScanOutcome, asserted, drafted, half_finding, holds_findings, is_about_words, is_listed,
-    may_assert, may_tell, scan, thought, whole_findings,
+    RawFinding, Report, ScanOutcome, asserted, denies_in_words, drafted, half_finding, holds_findings, is_about_words,
+    is_listed, may_assert, may_tell, scan, thought, whole_findings,
 };
 pub use written::path_of;

@@ -29,7 +29,7 @@ pub use bot::{BotIdentity, OwnThread};
 pub use break_glass::{BreakGlass, BreakGlassPolicy, BreakGlassWord, break_glass_words, skipped_text};
 pub use conversation::{Account, Conversation, Edited, Note, Thread};
 pub use inline::{NoteForm, Openings, Place, Shown, ThreadDraft, plan_openings};
-pub use marker::{Marker, Signer, installation_secret, text_hash};
+pub use marker::{Marker, Signer, installation_secret, text_hash, without_markers};
 pub use meanwhile::{OrderUnknown, OtherRuns};
 pub use people::reviewers_to_add;
 pub use summary::{Summary, SummaryStep, spent_usd, spent_with, summary_within};

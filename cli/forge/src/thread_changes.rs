@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
-    publish::{BotIdentity, NoteEdit, ThreadStep, ThreadSteps, plan_thread_changes},
+    publish::{BotIdentity, NoteEdit, ThreadStep, ThreadSteps, plan_thread_changes, without_markers},
     review::{Review, ThreadChange},
 };
 
@@ -60,9 +60,14 @@ pub(crate) async fn apply(
 }
 
 async fn change(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, steps: &[ThreadStep]) -> Result<(), ApiError> {
+    let mut refused: Option<ApiError> = None;
     for step in steps {
         match step {
-            ThreadStep::Reopen => api.set_resolved(thread, false).await?,
+            ThreadStep::Reopen => match api.set_resolved(thread, false).await {
+                // Whoever resolved it has to read why that settles nothing, all the same.
+                Err(error) if error.kind == ApiErrorKind::Forbidden => refused = Some(error),
+                reopened => reopened?,
+            },
             ThreadStep::Resolve(edit) => match api.set_resolved(thread, true).await {
                 Err(error) if error.kind == ApiErrorKind::Forbidden => {
                     return Err(error.adding(&settle(api, thread, edit).await));
@@ -77,10 +82,35 @@ async fn change(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, steps: &[Th
                 }
                 shown?;
             }
-            ThreadStep::Reply(body) => reply(api, bot, thread, body).await?,
+            ThreadStep::Reply(body) => match refused.take() {
+                None => reply(api, bot, thread, body).await?,
+                Some(error) => return Err(error.adding(&object(api, bot, thread, body).await)),
+            },
         }
     }
-    Ok(())
+    refused.map_or(Ok(()), Err)
+}
+
+/// Answers once in a thread that may not be opened again. Returns how far that went, in words. Its first note keeps the record of the
+/// finding: the answer is none of a thread that was opened as what it is now.
+async fn object(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, body: &str) -> String {
+    let body = without_markers(body);
+    let said = match api.thread(bot.account, thread).await {
+        Ok(now) => {
+            let last = now.answers().next_back();
+            let is_said = last.is_some_and(|note| bot.wrote(note) && without_markers(&note.text) == body);
+            if is_said {
+                Ok(())
+            } else {
+                reply(api, bot, thread, &body).await
+            }
+        }
+        Err(error) => Err(error),
+    };
+    match said {
+        Ok(()) => "it stays resolved, and an answer in it says why its finding stands".to_owned(),
+        Err(error) => format!("nor can an answer in it say why its finding stands: {error}"),
+    }
 }
 
 /// Says in the first note of a thread that may not be resolved what became of its finding. Returns how far that went, in words.

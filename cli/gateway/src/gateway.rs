@@ -186,8 +186,12 @@ impl UsageLedger for Gateway {
     }
 
     fn last_failure(&self, session: &SessionId) -> Option<String> {
-        let class = self.core.sessions.get(session)?.last_failure()?;
-        Some(match class {
+        let session = self.core.sessions.get(session)?;
+        Some(match session.last_failure()? {
+            FailureClass::Retryable(ProviderFault::Garbage) if session.is_unstreamed() => {
+                "the endpoint answered without streaming, and Conclave needs one that streams: see docs/models.md"
+                    .to_owned()
+            }
             FailureClass::Retryable(ProviderFault::Garbage) => "garbage: what came is not a model's answer".to_owned(),
             class => class.to_string(),
         })

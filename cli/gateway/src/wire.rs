@@ -24,7 +24,7 @@ pub(crate) use request::Outline;
 pub(crate) use seen::{Counted, Seen};
 pub(crate) use signatures::Signatures;
 pub(crate) use sse::{Frame, FrameParser};
-pub(crate) use words::text_of_body;
+pub(crate) use words::{is_whole_answer, text_of_body};
 
 /// A wire format of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -6,6 +6,7 @@
 //! as text, and never fails. The text of a field is opaque up to the closing tag that makes all tags of the answer fit
 //! together. What can be read in several ways, or not at all, becomes a fault: no finding is lost in silence.
 
+mod affirmed;
 mod asserting;
 mod beside;
 mod broken;
@@ -23,6 +24,7 @@ use super::{
     tags::{Name, next_tag, tags},
 };
 
+pub use affirmed::denies_in_words;
 pub use beside::{asserted, drafted, is_listed, may_tell, thought};
 pub use broken::{half_finding, whole_findings};
 pub use narration::may_assert;
@@ -41,6 +43,8 @@ pub struct ScanOutcome {
     pub lost: usize,
     /// Words beside a list, or in place of one, that may tell a problem which is not in it. None without a fault.
     pub words: Option<String>,
+    /// The sentence of them that affirms a severe problem, if it names no place. It stands until a finding reports it or words deny it.
+    pub affirmed: Option<String>,
 }
 
 impl ScanOutcome {
@@ -60,12 +64,17 @@ const AMONG_WORDS: &str =
 /// Fault of an empty answer beside which a problem may stand; the words follow.
 const TOLD_BESIDE: &str = "the list is empty, but the text may describe a problem; which is it? Report it as a <finding>, or answer \
     <findings></findings> alone: ";
+/// The same of a sentence that affirms a severe problem: an empty list alone denies none.
+const AFFIRMED_BESIDE: &str = "the list is empty, but the text says that there is a severe problem; which is it? Report it as a <finding>, or \
+    say in a sentence in front of an empty <findings></findings> that it is none: ";
 /// Fault of a problem in words beside the findings that is none of them; the words follow.
 const TOLD_AMONG: &str = "the text beside the findings describes a problem that none of them reports; move it into a <finding>, or \
     leave it out: ";
 /// Returns whether a fault is a question about words beside an answer that was read.
 pub fn is_about_words(fault: &str) -> bool {
-    fault.starts_with(TOLD_BESIDE) || fault.starts_with(TOLD_AMONG)
+    [TOLD_BESIDE, AFFIRMED_BESIDE, TOLD_AMONG]
+        .iter()
+        .any(|question| fault.starts_with(question))
 }
 
 /// A block of findings that was opened and never closed.
@@ -116,14 +125,24 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
     if outcome.faults.is_empty() && outcome.findings.is_empty() {
         // What is left open there is thinking, and a fault of its own.
         outcome.words = not_harmless(answer, paths).filter(|_| seen.unclosed.is_none());
-        let asks = |words: &String| format!("{TOLD_BESIDE}\"{words}\"");
+        let is_owed = traces::is_structured(answer) || affirmed::affirms_at_place(answer, paths);
+        outcome.lost = usize::from(is_owed);
+        if outcome.words.is_some() && !is_owed {
+            outcome.affirmed = affirmed::affirmed(answer, paths);
+        }
+        let question = if let Some(sentence) = &outcome.affirmed {
+            outcome.words = Some(sentence.chars().take(MAX_QUOTED).collect());
+            AFFIRMED_BESIDE
+        } else {
+            TOLD_BESIDE
+        };
+        let asks = |words: &String| format!("{question}\"{words}\"");
         outcome.faults.extend(outcome.words.as_ref().map(asks));
         // It may be a part of its own thinking.
         let unclosed = seen.unclosed.as_ref().map(|tag| {
             format!("{tag} of the answer begins thinking that nothing ends; the findings have to stand behind its end")
         });
         outcome.faults.extend(unclosed);
-        outcome.lost = usize::from(traces::contradicts_nothing_found(answer, paths));
     } else if outcome.faults.is_empty() {
         outcome.lost = 0;
         outcome.words = beside::unreported(answer, &outcome.findings, paths);

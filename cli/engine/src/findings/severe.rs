@@ -141,9 +141,9 @@ const JOINING: &str = "or and nor oder und ou et o y e of lub ani или и аб
 /// Words that turn what follows them into its opposite.
 const NEGATIONS: &str = "no not none nothing without never zero 0 neither nor any non kein keine keinen keiner nicht \
     ohne aucun aucune pas sans ningún ninguna ninguno sin nenhum nenhuma sem nessun nessuna senza geen brak żadnych \
-    нет не без немає لا";
+    нет не без немає لا لم ليس ليست";
 /// The same in scripts that part no words.
-const CLOSE_NEGATIONS: &[&str] = &["没", "沒", "未", "无", "無", "없"];
+pub(super) const CLOSE_NEGATIONS: &[&str] = &["没", "沒", "未", "无", "無", "없"];
 /// Number of words that a negation reaches.
 pub(super) const REACH: usize = 5;
 /// Maximum length of the text in front of a word in which a negation is looked for, in bytes.
@@ -185,10 +185,20 @@ pub(super) fn is_severe(sentence: &str) -> bool {
 
 /// The stems of such words of a sentence in lower case.
 pub(super) fn severe_stems(lower: &str) -> impl Iterator<Item = &'static str> {
-    SEVERE.split_ascii_whitespace().filter(move |stem| {
-        let mut places = lower.match_indices(*stem);
-        places.any(|(at, _)| !is_denied(&lower[..at]))
-    })
+    let stems = SEVERE.split_ascii_whitespace();
+    stems.filter(move |stem| undenied(lower, stem).next().is_some())
+}
+
+/// The places of such words of a sentence in lower case, each with its stem.
+pub(super) fn severe_places(lower: &str) -> impl Iterator<Item = (usize, &'static str)> {
+    let stems = SEVERE.split_ascii_whitespace();
+    stems.flat_map(move |stem| undenied(lower, stem).map(move |at| (at, stem)))
+}
+
+/// The places of a stem that no word in front of it denies.
+fn undenied<'t>(lower: &'t str, stem: &'static str) -> impl Iterator<Item = usize> + 't {
+    let places = lower.match_indices(stem).map(|(at, _)| at);
+    places.filter(move |at| !is_denied(&lower[..*at]))
 }
 
 /// Returns whether a sentence in lower case has a word for harm, or lets something run what comes from outside, and no word in front
@@ -203,16 +213,19 @@ pub(super) fn is_alarming(lower: &str) -> bool {
     ALARMING.iter().any(|stem| has(stem)) || (has_input() && words(lower).any(|word| RUNNING.contains(&word)))
 }
 
-fn begins_word(before: &str, stem: &str) -> bool {
+pub(super) fn begins_word(before: &str, stem: &str) -> bool {
     // Some scripts part no words, or write others together with them.
     stem.starts_with(|first: char| first >= '\u{590}') || !before.ends_with(char::is_alphanumeric)
 }
 
+/// The end of a text that is of its last clause.
+pub(super) fn clause_end(text: &str) -> &str {
+    let mut clauses = near_end(text).rsplit([',', ':', '，', '：', '、']);
+    clauses.next().unwrap_or_default()
+}
+
 fn is_denied(before: &str) -> bool {
-    let clause = near_end(before)
-        .rsplit([',', ':', '，', '：', '、'])
-        .next()
-        .unwrap_or_default();
+    let clause = clause_end(before);
     let close: Vec<char> = clause.chars().rev().take(6).collect();
     last_words(clause).take(REACH).any(is_negation)
         || CLOSE_NEGATIONS

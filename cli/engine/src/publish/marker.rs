@@ -57,7 +57,7 @@ fn has_kind(body: &str, kind: &str) -> bool {
 }
 
 /// The text without our markers.
-pub(crate) fn without_markers(text: &str) -> String {
+pub fn without_markers(text: &str) -> String {
     let mut rest = text;
     let mut kept = String::new();
     while let Some((before, marker)) = rest.split_once(START) {

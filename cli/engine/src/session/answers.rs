@@ -25,8 +25,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, drafted, half_finding,
-        holds_findings, is_about_words, is_listed, may_assert, path_of, scan, thought, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, denies_in_words, drafted,
+        half_finding, holds_findings, is_about_words, is_listed, may_assert, path_of, scan, thought, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -85,6 +85,8 @@ pub(super) struct Answers<'a> {
     broken: Vec<String>,
     /// Words of the last answer that may report a problem, outside of any finding.
     words: Option<String>,
+    /// A sentence beside an empty list that affirms a severe problem which no finding has reported and no words have denied since.
+    affirmed: Option<String>,
     /// Sentences beside tool calls that assert a problem, and were not asked about.
     asserted: Vec<String>,
     /// Other sentences beside tool calls and findings, of which it is not known that they tell no problem.
@@ -117,6 +119,7 @@ impl<'a> Answers<'a> {
             unheard: BTreeMap::new(),
             broken: Vec::new(),
             words: None,
+            affirmed: None,
             asserted: Vec::new(),
             remarked: Vec::new(),
             thought: Vec::new(),
@@ -291,6 +294,11 @@ impl<'a> Answers<'a> {
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
         self.owed = self.owed.saturating_sub(gained);
         self.owe(scanned.lost, &scanned.faults);
+        let is_denied = || scanned.faults.is_empty() && scanned.findings.is_empty() && denies_in_words(text);
+        if gained > 0 || is_denied() {
+            self.affirmed = None;
+        }
+        self.affirmed = scanned.affirmed.or_else(|| self.affirmed.take());
         self.words = scanned.words;
         self.miss_owed();
     }
@@ -361,8 +369,17 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Asks for findings that could not be read and did not come again.
+    /// Asks for findings that could not be read and did not come again, and for a severe problem that stands in words alone.
     fn miss_owed(&mut self) {
+        if self.faults.is_empty()
+            && let Some(words) = self.affirmed.clone()
+        {
+            self.faults.push(format!(
+                "a severe problem in the words of an earlier message is in no finding, and was not denied in words: \"{}\"",
+                line(&words)
+            ));
+            self.words.get_or_insert(words);
+        }
         if self.owed > 0 && self.faults.is_empty() {
             self.faults.push(format!(
                 "findings of an earlier message could not be read and did not come again: {} ({})",

@@ -780,6 +780,10 @@ async fn words_that_may_tell_a_problem_make_any_reviewer_a_required_one() {
         ("No findings.", "", true),
         ("NACK", "The token is written to the log.", false),
         ("CRITICAL: large:10 runs a command.", "NACK", false),
+        ("This is a critical vulnerability.", "", false),
+        ("This is a critical vulnerability.", "The change looks good.", false),
+        ("This is a critical vulnerability.", "I have no findings.", true),
+        ("I looked for critical problems.", "", true),
     ] {
         let answers = [first, second].map(|words| format!("{words}\n<findings></findings>"));
         let stage = Stage::new(move |_, number| says(1, &answers[(number - 1).min(1)]));
@@ -795,7 +799,12 @@ async fn words_that_may_tell_a_problem_make_any_reviewer_a_required_one() {
         );
         assert_eq!(report.required, !is_ok, "{first}, {second}");
         let reason = report.reason.clone().unwrap_or_default();
-        assert!(is_ok || reason.contains(second.trim_end_matches('.')), "{reason}");
+        let told = if second == "NACK" || second.starts_with("The token") {
+            second
+        } else {
+            first
+        };
+        assert!(is_ok || reason.contains(told.trim_end_matches('.')), "{reason}");
     }
 }
 

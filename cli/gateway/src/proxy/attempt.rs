@@ -28,7 +28,7 @@ use crate::{
     errors::CallFailure,
     event::GatewayEvent,
     recording::{CallRecording, CallSource},
-    wire::{Adaptation, text_of_body},
+    wire::{Adaptation, is_whole_answer, text_of_body},
 };
 
 /// Maximum length of what is held back of an answer for a silent change of the model; more than that is forwarded.
@@ -203,13 +203,17 @@ impl Attempt<'_> {
         if !kind.is_empty() && !kind.starts_with("text/event-stream") {
             tracing::info!(kind = core.redactor.redact(kind), "the answer is not an event stream");
             // It cannot be handed on, and its findings are not lost all the same.
+            let session = &self.call.request.session;
+            let mut body = BytesMut::new();
             if kind.starts_with("application/json") {
                 let mut response = response;
-                let text = text_of_body(&body_of(&mut response, MAX_WHOLE).await);
-                self.call.request.session.add_broken_answer(text);
+                body = body_of(&mut response, MAX_WHOLE).await;
+                session.add_broken_answer(text_of_body(&body));
             }
+            session.set_unstreamed(is_whole_answer(&body));
             return Err(ProviderFault::Garbage.into());
         }
+        self.call.request.session.set_unstreamed(false);
         Ok(response)
     }
 }

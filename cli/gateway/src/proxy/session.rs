@@ -64,6 +64,8 @@ struct State {
     stray_calls: Vec<StrayCall>,
     broken_answers: Vec<String>,
     last_failure: Option<FailureClass>,
+    /// True if the last answer came in one piece.
+    is_unstreamed: bool,
 }
 
 /// Number of answers that broke off whose texts are kept of a session, and the length of all of them in bytes.
@@ -205,6 +207,16 @@ impl Session {
         let mut state = locked(&self.state);
         state.cuts = state.cuts.saturating_add(1);
         state.cuts
+    }
+
+    /// Notes whether an answer comes in one piece, and not as a stream.
+    pub(crate) fn set_unstreamed(&self, is_unstreamed: bool) {
+        locked(&self.state).is_unstreamed = is_unstreamed;
+    }
+
+    /// Returns whether the last answer came in one piece.
+    pub(crate) fn is_unstreamed(&self) -> bool {
+        locked(&self.state).is_unstreamed
     }
 
     /// An answer came to its end.

@@ -85,6 +85,12 @@ pub(crate) fn text_of_body(body: &[u8]) -> String {
     texts.filter_map(written).map(|written| written.text).collect()
 }
 
+/// Returns whether a body is an answer that came in one piece, in whichever format.
+pub(crate) fn is_whole_answer(body: &[u8]) -> bool {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    body["choices"][0]["message"].is_object() || body["output"].is_array() || body["content"].is_array()
+}
+
 /// Returns whether an event of an unknown kind brings a part of an answer. Providers add kinds of events all the time, and nearly
 /// all of them are about the answer, not of it.
 pub(super) fn brings_words(event: &Value) -> bool {
@@ -98,6 +104,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_answer_in_one_piece_is_known_in_each_format() {
+        for body in [
+            json!({"object": "chat.completion", "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}),
+            json!({"object": "response", "output": [{"type": "message", "content": []}]}),
+            json!({"type": "message", "content": [{"type": "text", "text": "a"}]}),
+        ] {
+            assert!(is_whole_answer(body.to_string().as_bytes()), "{body}");
+        }
+        for body in [
+            "",
+            "a",
+            "[]",
+            "{}",
+            r#"{"error": {"message": "bad key"}}"#,
+            r#"{"choices": []}"#,
+        ] {
+            assert!(!is_whole_answer(body.as_bytes()), "{body}");
+        }
+    }
 
     #[test]
     fn a_text_has_one_meaning_or_none() {

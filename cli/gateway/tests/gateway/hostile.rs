@@ -158,6 +158,20 @@ async fn is_garbage(respond: impl Fn() -> Response<Body> + Send + Sync + 'static
     assert_eq!(told.count(), 2);
 }
 
+#[tokio::test]
+async fn an_answer_in_one_piece_is_called_one_that_does_not_stream() {
+    let whole = r#"{"type":"message","content":[{"type":"text","text":"hello"}]}"#;
+    let raw = Raw::start(move |_| typed("application/json", whole)).await;
+    let gateway = gateway(&raw.url).await;
+    let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it ends");
+    assert_eq!(outcome.message().as_str(), Rejection::NoHealthyModel.marker());
+    let cause = gateway.last_failure(&session("ses_a")).expect("a cause");
+    assert!(
+        cause.contains("without streaming") && cause.contains("docs/models.md"),
+        "{cause}"
+    );
+}
+
 fn typed(kind: &'static str, body: &'static str) -> Response<Body> {
     Response::builder()
         .header("content-type", kind)

@@ -103,16 +103,20 @@ impl NotesApi for GitHub {
     }
 
     async fn set_resolved(&self, thread: &str, resolved: bool) -> Result<(), ApiError> {
-        let (what, mutation) = if resolved {
-            ("resolve a thread", "resolveReviewThread")
+        let (what, mutation, person) = if resolved {
+            ("resolve a thread", "resolveReviewThread", "resolves the threads")
         } else {
-            ("open a thread again", "unresolveReviewThread")
+            (
+                "open a thread again",
+                "unresolveReviewThread",
+                "opens the threads again",
+            )
         };
         let known = self.known_thread(thread).await?;
         if !known.may_change {
             let text = format!(
                 "the token may not {what}: GitHub asks for `contents: write`, which a workflow's or an App's permissions can give. \
-                 Without it a person resolves the threads"
+                 Without it a person {person}"
             );
             return Err(ApiError::new(ApiErrorKind::Forbidden, text));
         }

@@ -68,13 +68,6 @@ pub(super) fn is_report(text: &str, paths: &[&str]) -> bool {
     is_structured(text) || sentences(text).any(|sentence| tells(sentence) && !is_clean(sentence))
 }
 
-/// Returns whether the words beside an empty answer report a problem beyond doubt: in another notation, or something severe at a
-/// place.
-pub(super) fn contradicts_nothing_found(text: &str, paths: &[&str]) -> bool {
-    let severe = || sentences(text).any(|sentence| is_severe(sentence) && !is_clean(sentence));
-    is_structured(text) || ((names_path(text, paths) || names_line(text)) && severe())
-}
-
 /// The sentences of a text. A full stop within a word, as in a path, ends none.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', ';', '。', '！', '；', '۔']).flat_map(|line| {

@@ -8,7 +8,7 @@ use conclave_fake_github::{FakeGithub, Fault, FaultKind, Options, Permissions};
 use conclave_shared::verdict::Verdict;
 
 use crate::{
-    conformance::stage::{ForgeStage, at},
+    conformance::stage::{ForgeStage, Who, at},
     scenarios::OnGitHub,
     stage::Stage,
 };
@@ -100,6 +100,42 @@ async fn a_thread_that_may_not_be_resolved_says_in_its_comment_that_it_is_fixed(
     };
     stage.run(&back, PublishSettings::default()).await;
     assert_eq!(first_comments(&stage), [before[0].clone(), settled[1].clone()]);
+}
+
+#[tokio::test]
+async fn a_thread_that_may_not_be_opened_again_is_answered_once_all_the_same() {
+    let (stage, mut entries, review) = unresolvable(Options::default()).await;
+    for (entry, action) in entries.iter_mut().zip(&review.threads) {
+        stage.resolve(Who::Author, &action.thread);
+        entry.thread = Some(action.thread.clone());
+    }
+    let objections = review.threads.iter().map(|action| ThreadAction {
+        change: ThreadChange::Answer {
+            text: "Only a member can settle this".to_owned(),
+            resolve: false,
+        },
+        ..action.clone()
+    });
+    let objecting = Review {
+        threads: objections.collect(),
+        ..stage.with_findings(entries)
+    };
+    for _ in 0..2 {
+        let outcome = stage.run(&objecting, PublishSettings::default()).await;
+        let about = outcome
+            .warnings
+            .iter()
+            .filter(|warning| warning.contains("open a thread again"));
+        let about: Vec<&String> = about.collect();
+        assert_eq!(about.len(), 1, "{outcome:?}");
+        for part in ["`contents: write`", "an answer in it says why its finding stands"] {
+            assert!(about[0].contains(part), "{outcome:?}");
+        }
+        for thread in stage.shown().threads {
+            assert!(thread.resolved);
+            assert_eq!(thread.answers, ["Only a member can settle this"]);
+        }
+    }
 }
 
 #[tokio::test]
