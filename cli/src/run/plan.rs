@@ -4,7 +4,7 @@ pub(crate) mod page;
 pub(crate) mod tokenizer;
 
 use conclave_engine::{
-    diff::FilteredFile,
+    diff::{FileDiff, FilteredFile},
     panel::{EstimateInput, PatchTokens, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
     repo_config::RuntimeChoice,
@@ -368,16 +368,7 @@ async fn document(
         settings_sha: job.subject.settings_commit().to_owned(),
         tier: plan.assessment.tier,
         tier_reasons: plan.assessment.reasons.clone(),
-        files: diff
-            .files
-            .iter()
-            .map(|file| PlannedFile {
-                path: file.path.clone(),
-                change: file.kind.as_str(),
-                added: file.added,
-                removed: file.removed,
-            })
-            .collect(),
+        files: diff.files.iter().map(planned_file).collect(),
         filtered: diff.filtered.clone(),
         preset: prepared.is_preset_in_force().then(|| PlannedPreset {
             name: prepared.preset.0.as_str(),
@@ -403,6 +394,15 @@ async fn document(
         approval_holds,
         warnings,
     })
+}
+
+fn planned_file(file: &FileDiff) -> PlannedFile {
+    PlannedFile {
+        path: file.path.clone(),
+        change: file.kind.as_str(),
+        added: file.added,
+        removed: file.removed,
+    }
 }
 
 fn planned_rule(rule: &RuleInForce) -> PlannedRule {

@@ -68,9 +68,9 @@ fn a_request_that_another_hand_or_another_secret_has_spoiled_is_one_all_the_same
     let set_back = ("CHANGES_REQUESTED", text("ours", "a", Some(true)), true);
     assert_eq!(last(&[set_back], &[]), unreadable);
     let foreign = ("CHANGES_REQUESTED", text("theirs", "a", Some(false)), false);
-    assert_eq!(last(&[foreign.clone()], &[]), unreadable);
+    assert_eq!(last(std::slice::from_ref(&foreign), &[]), unreadable);
     let dismissed = ("DISMISSED", "fine".to_owned(), true);
-    assert_eq!(last(&[dismissed.clone()], &[(1, BOB, true)]), Some((None, false)));
+    assert_eq!(last(std::slice::from_ref(&dismissed), &[(1, BOB, true)]), Some((None, false)));
     assert_eq!(last(&[dismissed], &[(1, BOB, false)]), None);
     // An approval that was edited, or that another program has given, settles nothing.
     let approval = ("APPROVED", text("ours", "b", Some(true)), true);

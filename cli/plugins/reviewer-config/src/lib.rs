@@ -251,7 +251,7 @@ impl ReviewerConfigPlugin {
         for refused in fetcher.refused() {
             tracing::warn!("the configuration service {refused}; the other credential was let in");
         }
-        answer.ok_or_else(|| FetchError::Status(304, None))
+        answer.ok_or(FetchError::Status(304, None))
     }
 }
 

@@ -314,11 +314,10 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn add(&mut self, rollup: &'static Rollup, key: String, values: &[f64]) {
-        let rows = &mut self.rows;
         let sums = if self.takes_back {
-            &mut rows.back
+            &mut self.rows.back
         } else {
-            &mut rows.sums
+            &mut self.rows.sums
         };
         add(sums, rollup, key, values);
     }
