@@ -23,7 +23,13 @@ async fn wiped() {
             call.anthropic(provider).env("CONCLAVE_SECRET", "a secret").run()
         };
         let (github, pull) = (&workflow.github, workflow.pull);
-        let conclusion = || workflow.snapshot().checks.last().and_then(|check| check.conclusion.clone());
+        let conclusion = || {
+            workflow
+                .snapshot()
+                .checks
+                .last()
+                .and_then(|check| check.conclusion.clone())
+        };
         run(&blind).await.expect_code(0);
         assert_eq!(conclusion().as_deref(), Some("success"), "{wiping}");
         let clean = workflow.snapshot().comments.remove(0);

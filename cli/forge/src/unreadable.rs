@@ -126,7 +126,7 @@ async fn is_noted(api: &dyn ForgeApi, state: &SummaryState, request: &LastReques
     }
 }
 
-/// The first notes of the threads that nobody who may decide has settled.
+/// The first notes of the threads that are not settled by a person who may decide.
 async fn unsettled<'c>(roles: &mut Roles<'_>, threads: Vec<&'c Thread>) -> Vec<&'c Note> {
     let mut notes = Vec::new();
     for thread in threads {

@@ -137,7 +137,7 @@ impl BotIdentity {
         edited.map(|own| own.thread).collect()
     }
 
-    /// Our summaries and the first notes of our threads that somebody has edited without the forge saying who.
+    /// Our summaries and the first notes of our threads that were edited, where the forge does not say by which account.
     pub fn notes_of_unknown_editors<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Note> {
         let shown = self.threads(conversation).into_iter().map(|own| own.note);
         let notes = self.summaries(conversation).chain(shown);

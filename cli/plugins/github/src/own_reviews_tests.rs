@@ -47,7 +47,7 @@ fn the_newest_request_counts_until_an_approval_of_ours_or_our_own_dismissal() {
     assert_eq!(last(&[request("CHANGES_REQUESTED")], &[]), stands);
     assert_eq!(last(&[request("CHANGES_REQUESTED"), approval("APPROVED")], &[]), None);
     assert_eq!(last(&[approval("APPROVED"), request("CHANGES_REQUESTED")], &[]), stands);
-    // Whoever dismisses the approval does not bring the request back.
+    // A dismissal of the approval does not bring the request back.
     let overtaken = [request("CHANGES_REQUESTED"), approval("DISMISSED")];
     assert_eq!(last(&overtaken, &[(2, BOB, false)]), None);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What the bot remembers, deleted or edited by an account that may write.
+//! The bot's memory, deleted or edited by an account that may write.
 
 use conclave_engine::{
     ports::PublishOutcome,
@@ -14,7 +14,7 @@ use crate::{
 
 const GATE: ReviewMode = ReviewMode::Gate;
 
-/// What becomes of the summary.
+/// The fate of the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wiping {
     /// Its text is again the one of the review that found nothing.
