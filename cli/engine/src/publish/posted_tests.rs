@@ -97,7 +97,7 @@ fn a_summary_or_thread_that_another_account_has_edited_is_named_and_that_summary
         account: BOT,
         signer: Signer::new("the installation's secret".into(), "101\u{0}1".to_owned()),
     };
-    for edited in [Edited::No, Edited::ByAuthor, Edited::ByAnother, Edited::Unknown] {
+    for edited in [Edited::No, Edited::ByAuthor, Edited::ByAnother] {
         let mut conversation = Conversation {
             threads: vec![
                 note(1, THREAD),
@@ -118,11 +118,5 @@ fn a_summary_or_thread_that_another_account_has_edited_is_named_and_that_summary
         );
         let expected = if by_another { (Some(2), Some("1")) } else { (None, None) };
         assert_eq!(named, expected, "{edited:?}");
-        let unknown = bot.notes_of_unknown_editors(&conversation);
-        assert_eq!(
-            unknown.len(),
-            if edited == Edited::Unknown { 2 } else { 0 },
-            "{edited:?}"
-        );
     }
 }
