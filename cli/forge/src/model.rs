@@ -201,16 +201,16 @@ pub enum RequestShown {
 pub struct LastRequest {
     /// The commit that it is for; none where its text cannot be trusted.
     pub head: Option<String>,
-    /// What became of it.
+    /// Its fate.
     pub fate: RequestFate,
 }
 
-/// What became of a request for changes that we have not taken back ourselves.
+/// The fate of a request for changes that we have not taken back ourselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestFate {
     /// It stands.
     Stands,
-    /// Somebody else has dismissed it: this account, as far as the forge says.
+    /// Another account has dismissed it: this one, as far as the forge says.
     Dismissed(Option<Account>),
 }
 

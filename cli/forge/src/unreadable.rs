@@ -8,6 +8,8 @@
 //! Only what our own account has written counts: a copy by another account holds nothing back. A marker that was copied from another
 //! merge request into the end of a note of ours looks the same, since a marker does not say what it was made for.
 
+use std::cmp::Ordering;
+
 use conclave_engine::{
     publish::{BotIdentity, Conversation, Note, SummaryState, Thread},
     review::{ApprovalHold, AuthorRole, HoldCause},
@@ -31,7 +33,6 @@ pub(crate) async fn hold(
     foreign.extend(unsettled(roles, bot.unreadable_threads(conversation)).await);
     let mut edited = bot.edited_summaries(conversation);
     edited.extend(unsettled(roles, bot.edited_threads(conversation)).await);
-    let unknown = bot.notes_of_unknown_editors(conversation);
     let words = api.traits().words;
     let (noun, decider) = (words.noun, words.decider);
     let mut reasons = Vec::new();
@@ -62,13 +63,6 @@ pub(crate) async fn hold(
              found, and {way_out}."
         ));
     }
-    if !unknown.is_empty() {
-        let name = words.name;
-        reasons.push(format!(
-            "{name} did not say this time who has edited comments of the bot, so this run approves nothing and lifts nothing. Run it \
-             again later."
-        ));
-    }
     if reasons.is_empty() {
         return None;
     }
@@ -87,12 +81,15 @@ pub(crate) async fn lost_request(
 ) -> Option<LastRequest> {
     let request = api.last_request(bot.account).await?;
     let state = bot.last_state(conversation);
-    let is_lost = match (&request.fate, &state) {
-        (_, None) => true,
-        (_, Some(state)) if state.unexplained => true,
-        // What it was for is in the note, and stands or was fixed.
-        (RequestFate::Dismissed(_), Some(_)) => false,
-        (RequestFate::Stands, Some(state)) => !is_noted(api, state, &request).await,
+    let is_lost = match &state {
+        None => true,
+        Some(state) if state.unexplained => true,
+        Some(state) => match (compared(api, state, &request).await, &request.fate) {
+            (Some(Ordering::Less), _) => true,
+            // What it was for is in the note, and stands or was fixed.
+            (Some(Ordering::Greater), _) | (_, RequestFate::Dismissed(_)) => false,
+            (_, RequestFate::Stands) => !state.requested_changes,
+        },
     };
     if !is_lost {
         return None;
@@ -106,27 +103,22 @@ pub(crate) async fn lost_request(
     Some(request)
 }
 
-/// Returns whether a note with this state is of the review that has made a request for changes, or of a later one.
-async fn is_noted(api: &dyn ForgeApi, state: &SummaryState, request: &LastRequest) -> bool {
-    let (Some(noted), Some(of)) = (state.reviewed(), request.head.as_deref()) else {
-        return state.requested_changes;
-    };
+/// Compares the commit of a note with this state with that of a request for changes: less is an earlier one. None where their order is
+/// not known, as after a force-push.
+async fn compared(api: &dyn ForgeApi, state: &SummaryState, request: &LastRequest) -> Option<Ordering> {
+    let (noted, of) = (state.reviewed()?, request.head.as_deref()?);
     if noted == of {
-        return state.requested_changes;
+        return Some(Ordering::Equal);
     }
     let heads = api.heads().await;
     let heads = heads.inspect_err(|error| tracing::warn!(%error, "the order of commits could not be read"));
-    let heads = heads.unwrap_or_default();
+    let heads = heads.ok()?;
     let place = |head: &str| heads.iter().position(|known| known == head);
-    match place(noted).zip(place(of)) {
-        // Newest first.
-        Some((noted, of)) => noted < of,
-        // As after a force-push.
-        None => state.requested_changes,
-    }
+    // The newest is the first.
+    Some(place(of)?.cmp(&place(noted)?))
 }
 
-/// The first notes of the threads that nobody who may decide has settled.
+/// The first notes of the threads that are not settled by a person who may decide.
 async fn unsettled<'c>(roles: &mut Roles<'_>, threads: Vec<&'c Thread>) -> Vec<&'c Note> {
     let mut notes = Vec::new();
     for thread in threads {

@@ -1,6 +1,6 @@
 //! Our account, and what is ours on a merge request.
 
-use super::{Answered, Conversation, Edited, Marker, Note, Signer, SummaryState, Thread, marker};
+use super::{Answered, Conversation, Marker, Note, Signer, SummaryState, Thread, marker};
 use crate::review::FindingRecord;
 
 /// Our account and its signature: by both together our notes are known.
@@ -33,7 +33,7 @@ impl BotIdentity {
     /// that another account has edited: its marks may be of an earlier one.
     pub fn summary<'c>(&self, conversation: &'c Conversation) -> Option<&'c Note> {
         let mut summaries = self.summaries(conversation);
-        summaries.find(|note| note.edited != Edited::ByAnother)
+        summaries.find(|note| !note.may_be_anothers())
     }
 
     fn summaries<'c>(&self, conversation: &'c Conversation) -> impl Iterator<Item = &'c Note> {
@@ -127,21 +127,14 @@ impl BotIdentity {
     /// Our summaries that another account has edited, oldest first.
     pub fn edited_summaries<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Note> {
         let summaries = self.summaries(conversation);
-        summaries.filter(|note| note.edited == Edited::ByAnother).collect()
+        summaries.filter(|note| note.may_be_anothers()).collect()
     }
 
     /// Our threads whose first note shows a finding and was edited by another account.
     pub fn edited_threads<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Thread> {
         let own = self.threads(conversation).into_iter();
-        let edited = own.filter(|own| own.note.edited == Edited::ByAnother);
+        let edited = own.filter(|own| own.note.may_be_anothers());
         edited.map(|own| own.thread).collect()
-    }
-
-    /// Our summaries and the first notes of our threads that somebody has edited without the forge saying who.
-    pub fn notes_of_unknown_editors<'c>(&self, conversation: &'c Conversation) -> Vec<&'c Note> {
-        let shown = self.threads(conversation).into_iter().map(|own| own.note);
-        let notes = self.summaries(conversation).chain(shown);
-        notes.filter(|note| note.edited == Edited::Unknown).collect()
     }
 
     /// The finding as our newest note in the thread has it, with the worst that any of them said: waiting until a finding is

@@ -27,8 +27,6 @@ pub enum Edited {
     ByAuthor,
     /// By another account, or by one that the forge does not name: the words may not be the author's.
     ByAnother,
-    /// There is a change, and who made it was not said this time: asked again, the forge says it.
-    Unknown,
 }
 
 /// A note.
@@ -60,7 +58,7 @@ impl Note {
 
     /// Returns whether its text may be another one than its author wrote.
     pub fn may_be_anothers(&self) -> bool {
-        matches!(self.edited, Edited::ByAnother | Edited::Unknown)
+        self.edited == Edited::ByAnother
     }
 
     /// Returns whether a person or program wrote it for everyone who can see the merge request.

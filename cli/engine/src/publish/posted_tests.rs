@@ -90,3 +90,33 @@ fn what_another_secret_has_signed_is_unreadable_where_our_account_wrote_it() {
     copied[0].notes.push(own);
     assert_eq!(unreadable(&rotated, copied), (vec![2], Vec::new()));
 }
+
+#[test]
+fn a_summary_or_thread_that_another_account_has_edited_is_named_and_that_summary_is_not_read() {
+    let bot = BotIdentity {
+        account: BOT,
+        signer: Signer::new("the installation's secret".into(), "101\u{0}1".to_owned()),
+    };
+    for edited in [Edited::No, Edited::ByAuthor, Edited::ByAnother] {
+        let mut conversation = Conversation {
+            threads: vec![
+                note(1, THREAD),
+                note(2, SUMMARY),
+                note(3, "The nightly build is green."),
+            ],
+        };
+        for thread in &mut conversation.threads {
+            thread.notes[0].edited = edited;
+        }
+        let by_another = edited == Edited::ByAnother;
+        assert_eq!(bot.last_state(&conversation).is_none(), by_another, "{edited:?}");
+        assert_eq!(bot.threads(&conversation).len(), 1, "{edited:?}");
+        let (summaries, threads) = (bot.edited_summaries(&conversation), bot.edited_threads(&conversation));
+        let named = (
+            summaries.first().map(|note| note.id),
+            threads.first().map(|thread| thread.id.as_str()),
+        );
+        let expected = if by_another { (Some(2), Some("1")) } else { (None, None) };
+        assert_eq!(named, expected, "{edited:?}");
+    }
+}

@@ -29,7 +29,7 @@ pub struct SummaryState {
     /// The conclusion of the last review; also in a note that only says what became of its approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concluded: Option<Concluded>,
-    /// Whether a request for changes was there of which nothing was known, as after the note with its findings was deleted.
+    /// True if a request for changes was there of which nothing was known, as after the note with its findings was deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unexplained: bool,
 }

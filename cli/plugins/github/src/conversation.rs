@@ -106,7 +106,7 @@ impl Post {
         Some((self.full_database_id.as_ref()?.parse().ok()?, own))
     }
 
-    /// Who has changed the text of this author. People with write access edit each other's texts; one's own words stay one's own.
+    /// Returns the last change of a text by this author. People with write access edit each other's texts; one's own words stay one's own.
     fn edited(&self, by: Option<u64>) -> Edited {
         let editor = self.editor.clone().and_then(Actor::account).map(|account| account.id);
         match self.last_edited_at {

@@ -1,6 +1,6 @@
 //! Our reviews that approve or request changes, as the conversation shows them, and who has dismissed them.
 //!
-//! Whoever has write access can edit and delete our comments, the author of the pull request too. A review that was submitted cannot be
+//! Everyone with write access can edit and delete our comments, the author of the pull request too. A review that was submitted cannot be
 //! deleted, and its state is GitHub's own word: it proves that changes were requested, whatever became of the comments.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +14,7 @@ use crate::review_state::SignedOpinion;
 #[derive(Debug, Clone)]
 pub(crate) struct OwnReview {
     state: String,
-    /// What it says of itself; none where another secret has signed it, or another account has edited it.
+    /// The signed opinion; none where another secret has signed it, or another account has edited it.
     opinion: Option<SignedOpinion>,
 }
 
@@ -47,7 +47,7 @@ impl OwnReview {
 pub(crate) struct Dismissal {
     /// The account that dismissed it, as far as GitHub says.
     pub(crate) by: Option<Account>,
-    /// Whether it requested changes until then.
+    /// True if it requested changes until then.
     pub(crate) of_request: bool,
 }
 
@@ -76,7 +76,7 @@ impl OwnReviews {
             match own.approves() {
                 Some(true) => return None,
                 // What another hand has edited approves nothing.
-                None if !dismissal.is_some_and(|dismissal| dismissal.of_request) => {}
+                None if dismissal.is_none_or(|dismissal| !dismissal.of_request) => {}
                 _ => return Some(own.last_request(RequestFate::Dismissed(by))),
             }
         }

@@ -47,7 +47,7 @@ fn the_newest_request_counts_until_an_approval_of_ours_or_our_own_dismissal() {
     assert_eq!(last(&[request("CHANGES_REQUESTED")], &[]), stands);
     assert_eq!(last(&[request("CHANGES_REQUESTED"), approval("APPROVED")], &[]), None);
     assert_eq!(last(&[approval("APPROVED"), request("CHANGES_REQUESTED")], &[]), stands);
-    // Whoever dismisses the approval does not bring the request back.
+    // A dismissal of the approval does not bring the request back.
     let overtaken = [request("CHANGES_REQUESTED"), approval("DISMISSED")];
     assert_eq!(last(&overtaken, &[(2, BOB, false)]), None);
     assert_eq!(
@@ -70,7 +70,10 @@ fn a_request_that_another_hand_or_another_secret_has_spoiled_is_one_all_the_same
     let foreign = ("CHANGES_REQUESTED", text("theirs", "a", Some(false)), false);
     assert_eq!(last(std::slice::from_ref(&foreign), &[]), unreadable);
     let dismissed = ("DISMISSED", "fine".to_owned(), true);
-    assert_eq!(last(std::slice::from_ref(&dismissed), &[(1, BOB, true)]), Some((None, false)));
+    assert_eq!(
+        last(std::slice::from_ref(&dismissed), &[(1, BOB, true)]),
+        Some((None, false))
+    );
     assert_eq!(last(&[dismissed], &[(1, BOB, false)]), None);
     // An approval that was edited, or that another program has given, settles nothing.
     let approval = ("APPROVED", text("ours", "b", Some(true)), true);

@@ -33,10 +33,7 @@ impl Row {
     fn note(self, kind: NoteKind, bot: u64) -> Note {
         let is_ours = self.user.as_ref().is_some_and(|user| user.id == bot);
         // Who edited it is not said here, and of the text of a review not even whether anybody has.
-        let is_changed = self.updated_at != self.created_at;
-        let edited = if is_ours && is_changed {
-            Edited::Unknown
-        } else if !is_ours && (kind == NoteKind::Review || is_changed) {
+        let edited = if !is_ours && (kind == NoteKind::Review || self.updated_at != self.created_at) {
             Edited::ByAnother
         } else {
             Edited::No

@@ -56,7 +56,7 @@ impl NoteRow {
     fn read(self, bot: u64) -> Note {
         let is_line = |position: &Position| position.old_line.is_some() || position.new_line.is_some();
         Note {
-            // Nobody but a maintainer edits ours, and our own edits look the same.
+            // Of others only maintainers edit ours, and our own edits look the same.
             edited: if self.author.as_ref().is_none_or(|author| author.id != bot) && self.is_edited(bot) {
                 Edited::ByAnother
             } else {

@@ -111,7 +111,7 @@ impl FakeGithub {
         post.minimized = Some(classifier.to_owned());
     }
 
-    /// Dismisses a review as somebody.
+    /// Dismisses a review as this account.
     pub fn dismiss_review(&self, pull: PullRef, by: UserId, review: u64) {
         let mut core = self.server.core();
         let now = core.state.tick();

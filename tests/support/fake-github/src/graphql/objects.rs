@@ -152,7 +152,7 @@ pub(super) fn review(state: &State, token: &Token, at: PullRef, review: &Review)
     value
 }
 
-/// The event of a review that was dismissed. No other event is known here.
+/// The event of a review that was dismissed.
 fn dismissal(state: &State, token: &Token, at: PullRef, review: &Review) -> Option<Value> {
     let event = review.dismissal.as_ref()?;
     Some(json!({
