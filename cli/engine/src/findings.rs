@@ -17,7 +17,7 @@ mod tags;
 mod written;
 
 pub use claim_words::claim_words;
-pub(crate) use code_lines::code_lines;
+pub(crate) use code_lines::{code_lines, text_length};
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub(crate) use evidence::claim_as_written;

@@ -55,7 +55,7 @@ fn begins_comment(rest: &str, mark: &str, before: &str) -> bool {
 }
 
 /// Returns how long a text in quotes is that begins here and ends on the same line.
-pub(super) fn text_length(rest: &str) -> Option<usize> {
+pub(crate) fn text_length(rest: &str) -> Option<usize> {
     let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
     let mut escaped = false;
     for (at, character) in rest.char_indices().skip(1) {

@@ -9,6 +9,7 @@ use conclave_shared::severity::Severity;
 use super::{
     asserting::{WEIGHING, before_plan, without_names},
     traces::{is_clean, names_line, names_path, sentences},
+    visible,
 };
 use crate::findings::{
     remarks::{not_harmless, texts},
@@ -159,7 +160,7 @@ pub fn denies_in_words(answer: &str) -> bool {
                 .chain(ENDS_OF_NONE)
                 .any(|none| text.contains(none))
     };
-    texts(answer).iter().any(says_none)
+    texts(&visible::visible(answer).text).iter().any(says_none)
 }
 
 /// Returns whether a sentence is not known to tell no problem.

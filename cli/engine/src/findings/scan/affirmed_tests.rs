@@ -227,6 +227,7 @@ fn words_deny_a_problem_and_an_empty_list_does_not() {
         "{\"findings\": []}",
         "The change looks good.\n<findings></findings>",
         "Understood.\n<findings></findings>",
+        "<think>It is not a problem.</think>\n<findings></findings>",
     ] {
         assert!(!denies_in_words(text), "{text}");
     }
