@@ -4,7 +4,7 @@ use super::*;
 
 const PATHS: [&str; 2] = ["src/db.py", "src/auth.rs"];
 
-/// What honest reviewers say with words for something severe.
+/// Sentences of honest reviewers with words for something severe.
 const HONEST: [&str; 115] = [
     "No critical issues.",
     "No critical issues found.",
