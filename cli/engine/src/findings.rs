@@ -26,7 +26,7 @@ pub(crate) use fold::{decoded, folded, is_invisible, letters, single_blanks, wor
 pub(crate) use matching::lines_overlap;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{MAX_LINES, QuotedFile, Refuting, base_line, check_refutation, too_long};
-pub(crate) use relation::{opens_holder, without_texts};
+pub(crate) use relation::{opens_holder, text_length, without_texts};
 pub use scan::{
     RawFinding, Report, ScanOutcome, asserted, denies_in_words, drafted, half_finding, holds_findings, is_about_words,
     is_listed, may_assert, may_tell, scan, thought, whole_findings,

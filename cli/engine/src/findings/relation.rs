@@ -136,7 +136,7 @@ pub(crate) fn without_texts(code: &str) -> String {
 }
 
 /// Returns how long a text in quotes is that begins here and ends on the same line.
-fn text_length(rest: &str) -> Option<usize> {
+pub(crate) fn text_length(rest: &str) -> Option<usize> {
     let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
     let mut escaped = false;
     for (at, character) in rest.char_indices().skip(1) {

@@ -186,7 +186,7 @@ pub(super) fn is_severe(sentence: &str) -> bool {
 /// The stems of such words of a sentence in lower case.
 pub(super) fn severe_stems(lower: &str) -> impl Iterator<Item = &'static str> {
     let stems = SEVERE.split_ascii_whitespace();
-    stems.filter(move |stem| undenied(lower, stem).next().is_some())
+    stems.filter(move |&stem| undenied(lower, stem).next().is_some())
 }
 
 /// The places of such words of a sentence in lower case, each with its stem.
@@ -196,7 +196,7 @@ pub(super) fn severe_places(lower: &str) -> impl Iterator<Item = (usize, &'stati
 }
 
 /// The places of a stem that no word in front of it denies.
-fn undenied<'t>(lower: &'t str, stem: &'static str) -> impl Iterator<Item = usize> + 't {
+fn undenied(lower: &str, stem: &'static str) -> impl Iterator<Item = usize> {
     let places = lower.match_indices(stem).map(|(at, _)| at);
     places.filter(move |at| !is_denied(&lower[..*at]))
 }

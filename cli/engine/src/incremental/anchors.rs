@@ -11,7 +11,7 @@ use super::{
     parts::{
         Haystack, MIN_CODE, find_code, find_words, hash_of, parts_of_code, parts_of_words, readings, without_labels,
     },
-    rewritten::rewritten,
+    rewritten::writings,
     unbroken::unbroken,
     wording::Wording,
 };
@@ -34,7 +34,7 @@ pub struct Lines {
     words: OnceLock<[Haystack; 2]>,
     wording: OnceLock<[Wording; 2]>,
     unbroken: OnceLock<Box<Self>>,
-    rewritten: OnceLock<Box<[Self; 2]>>,
+    rewritten: OnceLock<Vec<Self>>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -81,10 +81,10 @@ impl Lines {
             .get_or_init(|| Box::new(Self::new(&unbroken(&self.exact).join("\n"))))
     }
 
-    /// The same lines in other writings, by the mark around their texts.
-    fn rewritten(&self) -> &[Self; 2] {
-        self.rewritten
-            .get_or_init(|| Box::new(["\"", "'"].map(|quote| Self::new(&rewritten(&self.exact, quote)))))
+    /// The same lines in other writings.
+    fn rewritten(&self) -> &[Self] {
+        let made = || writings(&self.exact).iter().map(|text| Self::new(text)).collect();
+        self.rewritten.get_or_init(made)
     }
 
     fn words(&self) -> &[Haystack; 2] {

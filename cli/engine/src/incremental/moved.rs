@@ -433,6 +433,7 @@ mod tests {
         let escaped = |text: &str| text.replace('\n', "\\n").replace('"', "\\\"");
         for (path, text) in [
             (FILE, CODE.replace('"', "'")),
+            (FILE, CODE.replace("+ name", "+ (name)").replace('"', "'")),
             (FILE, CODE.replace("execute(", "execute(/* safe */ ")),
             ("src/new.py", CODE.replace('"', "&quot;")),
             ("src/new.py", format!("{{\"code\": \"{}\"}}\n", escaped(CODE))),
@@ -446,6 +447,7 @@ mod tests {
         }
         for fixed in [
             CODE.replace("\" + name", "?\", [name]").replace('"', "'"),
+            CODE.replace("+ name", "+ quoted(name)"),
             CODE.replace(
                 "return conn.execute(\"SELECT \" + name)",
                 "return /* conn.execute(\"SELECT \" + name) */ None",

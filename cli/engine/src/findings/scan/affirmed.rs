@@ -9,6 +9,7 @@ use conclave_shared::severity::Severity;
 use super::{
     asserting::{WEIGHING, before_plan, without_names},
     traces::{is_clean, names_line, names_path, sentences},
+    visible,
 };
 use crate::findings::{
     remarks::{not_harmless, texts},
@@ -133,7 +134,7 @@ const OPENING: &str = "what how which where that when once before after whatever
 /// Returns whether a text beside an empty list affirms a severe problem at a place.
 pub(super) fn affirms_at_place(answer: &str, paths: &[&str]) -> bool {
     let is_placed = names_path(answer, paths) || names_line(answer);
-    is_placed && sentences(answer).any(|sentence| has_affirmed_word(sentence) && tells(sentence, paths))
+    is_placed && sentences(answer).any(|sentence| has_affirmed_word(sentence) && may_harm(sentence, paths))
 }
 
 /// The first sentence beside an empty list that affirms a severe problem by itself.
@@ -142,7 +143,7 @@ pub(super) fn affirmed(answer: &str, paths: &[&str]) -> Option<String> {
         let told = sentences(text).filter(|sentence| sentence.contains(char::is_alphanumeric));
         let told: Vec<&str> = told.collect();
         let mut places = 0..told.len();
-        let at = places.find(|at| affirms(told[*at], told.get(at + 1).copied()) && tells(told[*at], paths))?;
+        let at = places.find(|at| affirms(told[*at], told.get(at + 1).copied()) && may_harm(told[*at], paths))?;
         Some(told[at].trim().to_owned())
     })
 }
@@ -159,11 +160,11 @@ pub fn denies_in_words(answer: &str) -> bool {
                 .chain(ENDS_OF_NONE)
                 .any(|none| text.contains(none))
     };
-    texts(answer).iter().any(says_none)
+    texts(&visible::visible(answer).text).iter().any(says_none)
 }
 
-/// Returns whether a sentence is not known to tell no problem.
-fn tells(sentence: &str, paths: &[&str]) -> bool {
+/// Returns whether a sentence is none of those that are known to be harmless.
+fn may_harm(sentence: &str, paths: &[&str]) -> bool {
     !is_clean(sentence) && not_harmless(sentence, paths).is_some()
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 const PATHS: [&str; 2] = ["src/db.py", "src/auth.rs"];
 
-/// What honest reviewers say with words for something severe.
+/// Sentences of honest reviewers with words for something severe.
 const HONEST: [&str; 115] = [
     "No critical issues.",
     "No critical issues found.",
@@ -227,6 +227,7 @@ fn words_deny_a_problem_and_an_empty_list_does_not() {
         "{\"findings\": []}",
         "The change looks good.\n<findings></findings>",
         "Understood.\n<findings></findings>",
+        "<think>It is not a problem.</think>\n<findings></findings>",
     ] {
         assert!(!denies_in_words(text), "{text}");
     }
