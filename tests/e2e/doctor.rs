@@ -95,7 +95,7 @@ fn doctor(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvi
         .anthropic(provider)
 }
 
-/// An address at which nobody listens, and which no other test can be given.
+/// An address without a listener, which no other test can be given.
 const CLOSED: &str = "http://127.0.0.1:9";
 
 /// A directory with the programs of these names from `PATH`, and nothing else.

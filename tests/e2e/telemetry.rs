@@ -284,7 +284,7 @@ async fn what_was_lost_is_told_once_the_tracker_is_back() {
             "telemetry events"
         }
     );
-    // On a busy machine the tracker may be late once more after it was told.
+    // On a busy machine the tracker may be late once more after it has the first number.
     assert!(number.parse::<u64>().expect("a number") >= lost, "{said}");
     let runs = workers.rows("SELECT verdict FROM runs", |rows| !rows.is_empty()).await;
     assert_eq!(runs[0]["verdict"], "approved", "what came later was stored");

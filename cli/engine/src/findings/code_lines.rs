@@ -16,7 +16,7 @@ use syntect::{
 
 /// Files from this size on are not read, in bytes: a grammar takes its time.
 const MAX_FILE: usize = 512 * 1024;
-/// The same for a line. Nobody writes a longer one.
+/// The same for a line. People write shorter ones.
 const MAX_LINE: usize = 4000;
 /// The files that are kept read: a judge quotes the same one several times, and each is read at base and at head.
 const MAX_KEPT: usize = 8;
@@ -26,9 +26,9 @@ const MAX_KEPT: usize = 8;
 pub(crate) struct CodeLine {
     /// The line without its comments.
     pub(crate) code: String,
-    /// What of it runs: nothing of an import, nor of a text that began on an earlier line.
+    /// The part of it that runs: nothing of an import, nor of a text that began on an earlier line.
     pub(crate) runs: String,
-    /// Whether it begins inside of such a text, where its indentation says nothing.
+    /// True if it begins inside of such a text, where its indentation says nothing.
     pub(crate) begins_in_text: bool,
 }
 
@@ -138,11 +138,11 @@ fn lower_is(extension: Option<&str>, name: &str) -> bool {
 struct Reader {
     state: ParseState,
     stack: ScopeStack,
-    /// Whether texts of several lines are where the code stands, as in a pipeline.
+    /// True if texts of several lines are where the code stands, as in a pipeline.
     texts_run: bool,
-    /// Whether the language has texts in three quotes that the grammar is too old for.
+    /// True if the language has texts in three quotes that the grammar is too old for.
     lacks_blocks: bool,
-    /// Whether such a text is open.
+    /// True while such a text is open.
     in_block: bool,
     /// The brackets that an import has opened, and not closed.
     import_depth: usize,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What runs of each line of the file that holds anything.
+/// The part that runs of each line, without empty ones.
 fn running(path: &str, content: &str) -> Vec<String> {
     let lines = code_lines(path, content).unwrap_or_else(|| panic!("{path} can be read"));
     assert_eq!(lines.len(), content.lines().count(), "{path}");

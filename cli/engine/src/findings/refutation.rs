@@ -72,8 +72,7 @@ pub(crate) fn check_refutation(
     let lines = if PathKind::of(file.path).is_prose() {
         None
     } else {
-        let unknown =
-            "is not code in a language whose comments and texts can be told from what runs, or is too large to be read";
+        let unknown = "is not code in a language whose comments and texts can be separated from what runs, or is too large to be read";
         Some(code_lines(file.path, file.head).ok_or_else(|| format!("{} {unknown}", file.path))?)
     };
     let telling = telling_code(finding, accusing, file, lines.as_deref(), place, quote);

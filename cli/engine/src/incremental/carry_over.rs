@@ -35,7 +35,7 @@ pub struct Done<'a> {
     pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,
-    /// What is told whatever the findings are, with what nothing proves. The findings are put in place of those here, and what this review
+    /// All that is remembered whatever the findings are, with what nothing proves. The findings are put in place of those here, and what this review
     /// has reviewed and refuted in front of what earlier ones have.
     pub kept: CarryOver,
     /// The marks of members' words in threads that a judge has read, by their findings.

@@ -62,7 +62,7 @@ impl SessionContext {
         })
     }
 
-    /// Tells how a session ended, and what was found in it; the coordinator has no findings of its own.
+    /// Reports how a session ended, and what was found in it; the coordinator has no findings of its own.
     pub(crate) fn tell_end(&self, report: &ReviewerReport, findings: Option<&[Finding]>) {
         self.telemetry.record(report.event());
         self.progress.report(ProgressEvent::SessionDone {

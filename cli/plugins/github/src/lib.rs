@@ -30,7 +30,7 @@ pub use check::CheckSettings;
 pub use error::WORDS;
 pub use examine::{Examination, Right, Rights, examine};
 pub use github::GitHub;
-pub use review_state::SignedOpinion;
+pub use own_reviews::SignedOpinion;
 
 use std::path::PathBuf;
 

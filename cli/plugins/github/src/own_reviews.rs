@@ -5,10 +5,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use conclave_engine::publish::{Account, Signer};
+use conclave_engine::publish::{Account, Marker, Signer};
 use conclave_forge::{LastRequest, RequestFate};
+use serde::{Deserialize, Serialize};
 
-use crate::review_state::SignedOpinion;
+/// The reviewed commit, signed at the end of our review.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedOpinion {
+    /// The commit that was reviewed.
+    pub head: String,
+    /// True if it approves; earlier versions do not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approves: Option<bool>,
+}
+
+impl Marker for SignedOpinion {
+    const KIND: &'static str = "stance";
+}
 
 /// A review of our account.
 #[derive(Debug, Clone)]

@@ -18,9 +18,8 @@ use crate::{
     error::WORDS,
     github::encoded,
     graphql::may_ask_rest,
-    people,
-    review_state::SignedOpinion,
-    reviewers,
+    own_reviews::SignedOpinion,
+    people, reviewers,
     wire::{ACTOR, Actor, User, text},
 };
 

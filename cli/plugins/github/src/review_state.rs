@@ -4,29 +4,13 @@
 //! commit that GitHub shows beside a review proves nothing, since a force-push gives it the new head: the signature has it.
 
 use async_trait::async_trait;
-use conclave_engine::publish::Marker;
 use conclave_forge::{
     ApiError, ApiErrorKind, Approval, ApprovedCommit, LastRequest, Lifted, RequestShown, ReviewStateApi, Version,
 };
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{GitHub, wire::text};
-
-/// The reviewed commit, signed at the end of our review.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SignedOpinion {
-    /// The commit that was reviewed.
-    pub head: String,
-    /// True if it approves; earlier versions do not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approves: Option<bool>,
-}
-
-impl Marker for SignedOpinion {
-    const KIND: &'static str = "stance";
-}
+use crate::{GitHub, own_reviews::SignedOpinion, wire::text};
 
 /// Our reviews that approve or request changes and were not dismissed, oldest first.
 #[derive(Debug, Default)]

@@ -155,7 +155,7 @@ impl Code {
         !self.begins_in_text(at) && self.text(at).starts_with('#')
     }
 
-    /// What a line of a text begins with ends no block.
+    /// The indentation of a line. That of a line of a text ends no block.
     fn indentation(&self, at: usize) -> usize {
         if self.begins_in_text(at) {
             return usize::MAX;
