@@ -112,26 +112,70 @@ const NO_CODE: [&str; 7] = [
     "text.html.textile",
 ];
 
+/// Extensions and names that the grammars do not know, or take for another language, and those that stand for them.
+const ALIASES: [(&str, &str); 31] = [
+    ("mjs", "js"),
+    ("cjs", "js"),
+    ("jsx", "tsx"),
+    ("jsonc", "json"),
+    ("json5", "json"),
+    ("avsc", "json"),
+    ("csproj", "xml"),
+    ("vbproj", "xml"),
+    ("plist", "xml"),
+    ("xsl", "xml"),
+    ("xslt", "xml"),
+    ("psql", "sql"),
+    ("ksh", "sh"),
+    ("cu", "cpp"),
+    ("ino", "cpp"),
+    ("star", "py"),
+    ("BUILD", "py"),
+    ("WORKSPACE", "py"),
+    ("s", "asm"),
+    ("S", "asm"),
+    ("fs", "fsx"),
+    ("rbs", "rb"),
+    ("njk", "jinja"),
+    ("ejs", "html"),
+    ("hbs", "html"),
+    ("mustache", "html"),
+    ("eex", "html.eex"),
+    ("heex", "html.eex"),
+    ("service", "ini"),
+    ("conf", "ini"),
+    ("Containerfile", "Dockerfile"),
+];
+
 fn grammar(path: &str, content: &str) -> Option<&'static SyntaxReference> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    let lower = extension.map(str::to_ascii_lowercase);
-    let by_extension = |extension: &str| GRAMMARS.find_syntax_by_extension(extension);
-    let found = by_extension(name)
-        // A shader's, too, and far more often F#.
-        .or_else(|| GRAMMARS.find_syntax_by_name("F#").filter(|_| extension == Some("fs")))
-        .or_else(|| by_extension(extension?))
-        .or_else(|| by_extension(&lower?))
-        .or_else(|| GRAMMARS.find_syntax_by_first_line(content))?;
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let known_as = |name: &str| {
+        let alias = ALIASES
+            .iter()
+            .find_map(|(other, known)| (*other == name).then_some(*known));
+        GRAMMARS.find_syntax_by_extension(alias.unwrap_or(name))
+    };
+    let lower = extension.to_ascii_lowercase();
+    let found = match lower.as_str() {
+        // A drawing is XML too. Of the others several languages have each, and the comments of one are the code of another.
+        "svg" | "cls" | "pro" => None,
+        "inc" => known_as("php").filter(|_| content.contains("<?php")),
+        "m" if content.contains("@implementation") || content.contains("@interface") => known_as("m"),
+        "m" => known_as("matlab"),
+        "v" => known_as("v").filter(|_| content.contains("endmodule")),
+        _ => known_as(name)
+            .or_else(|| known_as(stem).filter(|_| matches!(stem, "Dockerfile" | "Containerfile")))
+            .or_else(|| {
+                known_as(extension)
+                    .or_else(|| known_as(&lower))
+                    .filter(|_| !extension.is_empty())
+            })
+            .or_else(|| GRAMMARS.find_syntax_by_first_line(content.lines().next()?)),
+    }?;
     let scope = found.scope.to_string();
     let is_in = |beginnings: &[&str]| beginnings.iter().any(|beginning| scope.starts_with(beginning));
-    // A drawing is XML too.
-    let is_drawing = lower_is(extension, "svg");
-    (is_in(&CODE) && !is_in(&NO_CODE) && !is_drawing).then_some(found)
-}
-
-fn lower_is(extension: Option<&str>, name: &str) -> bool {
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(name))
+    (is_in(&CODE) && !is_in(&NO_CODE)).then_some(found)
 }
 
 /// Reads a file by a grammar.
@@ -253,7 +297,8 @@ impl Reader {
         let is_export =
             pairs.any(|(outer, inner)| SCOPES.exports.is_prefix_of(*outer) && SCOPES.blocks.is_prefix_of(*inner));
         let is_prose = matches!(scopes, [only] if SCOPES.prose.is_prefix_of(*only));
-        let is_template = ["{{", "{%", "<%", "${"].iter().any(|mark| part.contains(mark));
+        let holds = |marks: &[&str]| marks.iter().any(|mark| part.contains(mark));
+        let is_template = holds(&["{{", "{%", "<%", "${"]) && !holds(&["{{!", "<%#"]);
         is_export || (is_prose && !is_template) || self.is_in(&SCOPES.imports)
     }
 

@@ -30,8 +30,18 @@ fn comments_do_not_run_in_any_language() {
         ("a.coffee", "###\ncheck order\n###"),
         ("a.vim", "\" check(order)"),
         ("a.html", "<!-- b\ncheck(order) -->"),
+        ("a.html", "{# check(order) #}"),
+        ("a.hbs", "{{!-- check(order) --}}"),
         ("a.sql", "-- check(order)"),
         ("Dockerfile", "# check order"),
+        ("Dockerfile.test", "# check order"),
+        ("a.m", "% check(order)"),
+        ("a.m", "@implementation A\n// check(order)\n@end"),
+        ("a.inc", "<?php\n// check(order)"),
+        ("a.fs", "(* check order *)"),
+        ("a.mjs", "/* check(order) */"),
+        ("a.jsx", "// check(order)"),
+        ("BUILD", "# check(order)"),
     ] {
         let running = running(path, comment);
         assert!(
@@ -152,6 +162,8 @@ fn what_is_no_code_and_what_is_too_large_is_not_read() {
         ("a.csv", "order,check"),
         ("a.log", "check(order)"),
         ("a.unknown", "check(order)"),
+        ("a.ps1", "check(order)"),
+        ("a.inc", "; check(order)"),
         ("a.py", &long),
         ("a.py", &large),
     ] {
