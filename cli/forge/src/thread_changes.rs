@@ -64,7 +64,7 @@ async fn change(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, steps: &[Th
     for step in steps {
         match step {
             ThreadStep::Reopen => match api.set_resolved(thread, false).await {
-                // Whoever resolved it has to read why that settles nothing, all the same.
+                // The answer is posted all the same: it says why resolving the thread settles nothing.
                 Err(error) if error.kind == ApiErrorKind::Forbidden => refused = Some(error),
                 reopened => reopened?,
             },

@@ -148,7 +148,7 @@ fn code_runs_as_it_stands() {
 
 #[test]
 fn what_is_no_code_and_what_is_too_large_is_not_read() {
-    let long = format!("x = '{}'\n", "x".repeat(MAX_LINE));
+    let long = format!("x = '{}'\n", "x".repeat(1000)).repeat(MAX_WORK / 1_000_000);
     let large = "check(order)\n".repeat(MAX_FILE / 10);
     for (path, content) in [
         ("a.patch", "-check(order)"),
@@ -169,4 +169,6 @@ fn what_is_no_code_and_what_is_too_large_is_not_read() {
     ] {
         assert_eq!(code_lines(path, content), None, "{path}");
     }
+    let half = long.get(..long.len() / 2).expect("one byte a sign");
+    assert!(code_lines("a.py", half).is_some());
 }

@@ -1,4 +1,4 @@
-//! When nobody judged, and when code of the change refutes.
+//! Holds without a judge, and where code of the change refutes.
 
 use super::*;
 use crate::{

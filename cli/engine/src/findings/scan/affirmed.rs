@@ -128,7 +128,7 @@ const ATTACKERS: [&str; 8] = [
     "enables an attacker to",
     "enables attackers to",
 ];
-/// Words in front of an attacker of whom it is not said what he can do.
+/// Words in front of "attacker" in a sentence that does not say what one can do.
 const OPENING: &str = "what how which where that when once before after whatever";
 
 /// Returns whether a text beside an empty list affirms a severe problem at a place.

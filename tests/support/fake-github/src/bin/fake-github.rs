@@ -82,7 +82,7 @@ async fn main() -> std::io::Result<()> {
             "author": github.classic_token(author),
         },
     });
-    // Whoever has read the line may send a signal at once.
+    // A caller may send a signal as soon as it has read the line.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut output = std::io::stdout();

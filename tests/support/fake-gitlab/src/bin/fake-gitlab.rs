@@ -63,7 +63,7 @@ async fn main() -> std::io::Result<()> {
         "repository": gitlab.repository_path(project),
         "head_sha": gitlab.head(merge_request),
     });
-    // Whoever has read the line may send a signal at once.
+    // A caller may send a signal as soon as it has read the line.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut output = std::io::stdout();
