@@ -16,6 +16,7 @@ mod mode;
 mod model_move;
 mod nothing;
 mod patch_id;
+mod patch_place;
 mod plan;
 mod question;
 mod refutation;

@@ -1,5 +1,6 @@
 //! Who runs when, for how long, and with which model.
 
+mod altered_uses;
 mod answers;
 mod clock;
 mod context;
@@ -21,6 +22,7 @@ mod submitted_form;
 mod test_support;
 mod turn;
 
+pub use altered_uses::altered_uses;
 pub use context::{PanelInput, SessionContext, SessionTask};
 pub use coordinator::{JudgedBy, coordinate};
 pub use coordinator_tool::{CoordinatorTool, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};

@@ -1,7 +1,5 @@
 //! The part of a run that needs the agent runtime: the workspace, the gateway, the runtime, and the sessions in it.
 
-pub(crate) mod source;
-
 use std::{sync::Arc, time::Duration};
 
 use conclave_engine::{
@@ -19,11 +17,10 @@ use conclave_sandbox::SandboxStatus;
 use conclave_shared::path_globs::PathGlobs;
 use tokio::sync::watch;
 
-use self::source::RepositoryTree;
 use super::{
     Run,
     directory::RunDirectory,
-    prepare::{Prepared, change::Job, incremental, memory, report_all},
+    prepare::{Prepared, change::Job, incremental, memory, report_all, source::RepositoryTree},
     start::{
         choice::Starting,
         inputs,

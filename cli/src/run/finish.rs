@@ -19,9 +19,9 @@ use self::outcome::{ended_early, exit_of};
 use super::{
     Run,
     directory::RunDirectory,
-    execute::{Executed, source},
+    execute::Executed,
     failures,
-    prepare::settings_files::SettingsInUse,
+    prepare::{settings_files::SettingsInUse, source},
     reports,
     start::runtime::Runtime,
     telemetry::{self, record_stance},

@@ -14,6 +14,7 @@ pub(crate) mod own_reviewers;
 pub(crate) mod plugins;
 pub(crate) mod repo_config;
 pub(crate) mod settings_files;
+pub(crate) mod source;
 pub(crate) mod trojan_source;
 
 use std::collections::BTreeSet;

@@ -158,6 +158,7 @@ fn refuted(status: RefutationStatus) -> RefutedFinding {
             status,
             needed: true,
             lost_by_target: false,
+            altered_use: None,
             fault: None,
             surroundings: None,
         },

@@ -120,6 +120,7 @@ fn guard(status: RefutationStatus) -> Refutation {
         status,
         needed: true,
         lost_by_target: false,
+        altered_use: None,
         fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
         surroundings: None,
     }
@@ -645,6 +646,7 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
         status,
         needed: true,
         lost_by_target: false,
+        altered_use: None,
         fault: None,
         surroundings: None,
     };

@@ -7,11 +7,11 @@ use super::{
     Texts,
     assess::{file_of, is_there, lines_of},
     authority::is_settled_by_word,
-    surroundings::{is_at_target, standing},
+    surroundings::{UsedAs, is_at_target, standing},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
-    findings::QuotedFile,
+    findings::{QuotedFile, Refuting},
     incremental::carried::recorded,
     review::{
         ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, RefutationStatus, RefutedFinding, RefutingCode,
@@ -59,10 +59,17 @@ impl RefutedFinding {
         matches!(self.now, RefutingCode::None | RefutingCode::Stands)
     }
 
-    /// Looks for the code that refutes it in the files as they are, and holds it against the change as it is.
-    fn judge_code(&mut self, files: &[FileDiff], texts: &Texts, at_base: &Texts, at_target: Option<&Texts>) {
+    /// Looks for the code that refutes it in the files as they are, and holds it against the change as it is. Returns it if the change
+    /// leaves it as it was, with the names by which it is used.
+    fn judge_code(
+        &mut self,
+        files: &[FileDiff],
+        texts: &Texts,
+        at_base: &Texts,
+        at_target: Option<&Texts>,
+    ) -> Option<(Refuting, UsedAs)> {
         self.now = RefutingCode::Stands;
-        let Some(code) = &self.code else { return };
+        let code = self.code.as_ref()?;
         let path = self.refuting_path(files);
         let change = files.iter().find(|file| file.path == path);
         let is_deleted = change.is_some_and(|change| change.kind == ChangeKind::Deleted);
@@ -80,20 +87,31 @@ impl RefutedFinding {
             let found = standing(code, known, file)?;
             let lacks_it = |target: &Texts| target.get(path).is_none_or(|text| !is_at_target(&found, file, text));
             let is_lost = !found.is_of_this_change && at_target.is_some_and(lacks_it);
-            Some((found, is_lost))
+            let used_as = UsedAs::of(file, (found.line, found.end_line), &self.evidence);
+            Some((found, is_lost, used_as))
         });
-        match found {
-            None => self.now = RefutingCode::Gone,
-            Some((found, is_lost)) if (found.is_of_this_change || is_lost) && !of_change => {
-                let refutation = &mut self.refutation;
-                refutation.status = RefutationStatus::ThisChange;
-                refutation.lost_by_target = is_lost;
-                refutation.line = found.line;
-                refutation.end_line = (found.end_line > found.line).then_some(found.end_line);
-                refutation.quote = clip(&found.code, MAX_CODE);
-            }
-            Some(_) => {}
+        let Some((found, is_lost, used_as)) = found else {
+            self.now = RefutingCode::Gone;
+            return None;
+        };
+        if of_change {
+            return None;
         }
+        if found.is_of_this_change || is_lost {
+            self.refutation.lost_by_target = is_lost;
+            self.is_of_this_change(&found);
+            return None;
+        }
+        Some((found, used_as))
+    }
+
+    /// Leaves what is refuted by this code to a person.
+    fn is_of_this_change(&mut self, found: &Refuting) {
+        let refutation = &mut self.refutation;
+        refutation.status = RefutationStatus::ThisChange;
+        refutation.line = found.line;
+        refutation.end_line = (found.end_line > found.line).then_some(found.end_line);
+        refutation.quote = clip(&found.code, MAX_CODE);
     }
 
     /// The file with the code that refutes it, by its present name.
@@ -121,7 +139,8 @@ impl RefutedFinding {
 /// Judges the refutations anew that earlier reviews remember, by the change and the settings as they are now. Code that the change only
 /// now adds or alters, whose surroundings are others, or that the target branch no longer has, is code of the change from then on; and
 /// what was taken out under `prompt_paths` counts where these do not cover its file. `at_base` has the files of [`refuting_files`], and
-/// `at_target` those that the target branch has by now, if that has moved on.
+/// `at_target` those that the target branch has by now, if that has moved on. Returns the code that stands as it was: whether the change
+/// alters how it is used is for the caller to find out, and for [`uses_are_altered`].
 pub fn judge_anew(
     refuted: &mut [RefutedFinding],
     files: &[FileDiff],
@@ -129,15 +148,42 @@ pub fn judge_anew(
     at_base: &Texts,
     at_target: Option<&Texts>,
     prompt_paths: &PathGlobs,
-) {
+) -> Vec<StandingCode> {
     let lines = lines_of(texts);
-    for entry in refuted {
-        entry.judge_code(files, texts, at_base, at_target);
+    let mut standing = Vec::new();
+    for (at, entry) in refuted.iter_mut().enumerate() {
+        let found = entry.judge_code(files, texts, at_base, at_target);
+        standing.extend(found.map(|(code, used_as)| StandingCode { at, code, used_as }));
         if entry.counts() && entry.record.is_prompt_injection() {
             let file = file_of(&entry.record, files, &lines);
             if file.is_some_and(|file| !prompt_paths.is_match(&file)) {
                 entry.now = RefutingCode::Uncovered;
             }
+        }
+    }
+    standing
+}
+
+/// Code that refutes a remembered finding and stands as it was.
+#[derive(Debug)]
+pub struct StandingCode {
+    /// The index of the finding.
+    at: usize,
+    code: Refuting,
+    /// The names by which it is used.
+    pub used_as: UsedAs,
+}
+
+/// Leaves to a person what is refuted by code whose use the change alters; `places` says where, for each of `standing`.
+pub fn uses_are_altered(
+    refuted: &mut [RefutedFinding],
+    standing: &[StandingCode],
+    places: impl IntoIterator<Item = Option<String>>,
+) {
+    for (StandingCode { at, code, .. }, place) in standing.iter().zip(places) {
+        if let (Some(entry), Some(place)) = (refuted.get_mut(*at), place) {
+            entry.is_of_this_change(code);
+            entry.refutation.altered_use = Some(place);
         }
     }
 }
@@ -215,6 +261,7 @@ mod tests {
                 status: RefutationStatus::ThisChange,
                 needed: true,
                 lost_by_target: false,
+                altered_use: None,
                 fault: None,
                 surroundings: None,
             },
@@ -259,6 +306,7 @@ mod tests {
                 status,
                 needed: true,
                 lost_by_target: false,
+                altered_use: None,
                 fault: None,
                 surroundings: None,
             },
@@ -300,6 +348,7 @@ mod tests {
                 status: RefutationStatus::UnchangedCode,
                 needed: true,
                 lost_by_target: false,
+                altered_use: None,
                 fault: None,
                 surroundings: None,
             },

@@ -2,8 +2,10 @@
 //! knows that it stands where the judge saw it, and that no copy of it stands in for it.
 
 mod block;
+mod uses;
 
 use self::block::Code;
+pub use self::uses::UsedAs;
 use super::anchors::{CodePlace, Lines, hash, index};
 use crate::{
     findings::{QuotedFile, Refuting, base_line, without_texts},

@@ -82,7 +82,12 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
         let Some(refutation) = entry.refuted_by_this_change() else {
             continue;
         };
-        let (whose, task) = if refutation.lost_by_target {
+        let (whose, task) = if let Some(place) = &refutation.altered_use {
+            (
+                &*format!("that this change uses in another way, or no longer, at {place}"),
+                "check whether it still takes effect",
+            )
+        } else if refutation.lost_by_target {
             (
                 "that only this change still has: the target branch no longer has it, or has altered its function",
                 "check whether it holds after the merge",

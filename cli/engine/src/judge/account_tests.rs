@@ -22,8 +22,8 @@ fn without_a_judge_any_finding_and_any_gap_of_the_panel_withholds_the_approval()
 }
 
 #[test]
-fn the_reason_says_whether_the_change_brings_the_code_or_the_target_branch_has_lost_it() {
-    let reason = |lost_by_target| {
+fn the_reason_says_whether_the_change_brings_the_code_alters_its_use_or_the_target_branch_has_lost_it() {
+    let reason = |lost_by_target, altered_use: Option<&str>| {
         let mut entry = JudgedFinding::kept(finding("F1", Severity::Critical, "sql-injection", "a.py", 3));
         entry.refutation = Some(Refutation {
             file: "b.py".to_owned(),
@@ -33,6 +33,7 @@ fn the_reason_says_whether_the_change_brings_the_code_or_the_target_branch_has_l
             status: RefutationStatus::ThisChange,
             needed: true,
             lost_by_target,
+            altered_use: altered_use.map(str::to_owned),
             fault: None,
             surroundings: None,
         });
@@ -40,6 +41,7 @@ fn the_reason_says_whether_the_change_brings_the_code_or_the_target_branch_has_l
         assert_eq!(held[0].places, ["a.py:3", "b.py:7"]);
         held[0].reason.clone()
     };
-    assert!(reason(false).contains("code that this change itself adds or alters"));
-    assert!(reason(true).contains("the target branch no longer has it"));
+    assert!(reason(false, None).contains("code that this change itself adds or alters"));
+    assert!(reason(false, Some("c.py:2")).contains("uses in another way, or no longer, at c.py:2"));
+    assert!(reason(true, None).contains("the target branch no longer has it"));
 }

@@ -30,6 +30,7 @@ fn refutation(status: RefutationStatus) -> Refutation {
         status,
         needed: false,
         lost_by_target: false,
+        altered_use: None,
         fault: (status == RefutationStatus::Invalid).then(|| "the quoted code does not stand in d.py".to_owned()),
         surroundings: None,
     }

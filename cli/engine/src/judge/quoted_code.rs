@@ -65,6 +65,7 @@ impl QuotedCode {
             status: RefutationStatus::Invalid,
             needed: false,
             lost_by_target: false,
+            altered_use: None,
             fault: Some(fault.into()),
             surroundings: None,
         }

@@ -431,6 +431,7 @@ mod tests {
             status: RefutationStatus::ThisChange,
             needed: true,
             lost_by_target: false,
+            altered_use: None,
             fault: None,
             surroundings: None,
         };

@@ -183,6 +183,7 @@ mod tests {
             status: RefutationStatus::UnchangedCode,
             needed: true,
             lost_by_target: false,
+            altered_use: None,
             fault: None,
             surroundings: None,
         });

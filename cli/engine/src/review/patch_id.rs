@@ -1,4 +1,4 @@
-//! The identity of a file's patch over a rebase: what it does, not where.
+//! The identity of a file's patch over a rebase: what it does, and where if its own lines do not say that.
 //!
 //! Not `git patch-id`, which leaves white space out: in Python, a moved indentation is another program, and its author
 //! would have it unread.
@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::patch_place::places;
 use crate::diff::{Content, Encoding, FileDiff};
 
 /// 128 bits of SHA-256 in hexadecimal: two patches of an attacker's own making must not have the same one.
@@ -88,16 +89,27 @@ impl PatchId {
         Self(hex::encode(&hash.finalize()[..16]))
     }
 
+    /// The identity of the same patch at its place in this text of the file at base. It stays as it is where its lines are in the file
+    /// only once.
+    #[must_use]
+    pub fn placed(self, file: &FileDiff, patch: &[u8], base: Option<&[u8]>) -> Self {
+        self.with(&places(file, patch, base))
+    }
+
     /// The identity of the same patch as it is reviewed under these instructions. Without any it stays as it is.
     #[must_use]
     pub fn under(self, instructions: &[&str]) -> Self {
-        if instructions.is_empty() {
+        self.with(instructions)
+    }
+
+    fn with(self, parts: &[impl AsRef<[u8]>]) -> Self {
+        if parts.is_empty() {
             return self;
         }
         let mut hash = Sha256::new();
-        for text in [self.0.as_str()].iter().chain(instructions) {
-            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
-            hash.update(text.as_bytes());
+        for part in std::iter::once(self.0.as_bytes()).chain(parts.iter().map(AsRef::as_ref)) {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part);
         }
         Self(hex::encode(&hash.finalize()[..16]))
     }

@@ -24,6 +24,9 @@ pub struct Refutation {
     /// True if it is one of this change only because the target branch no longer has that code as it stands here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost_by_target: bool,
+    /// Where this change alters how the code is used, as `path:line`, if it is one of this change only because of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub altered_use: Option<String>,
     /// Why it does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -47,8 +50,8 @@ conclave_shared::named_enum! {
     pub enum RefutationStatus {
         /// It stands, in code that the change leaves as it was, with the rest of its function or block.
         UnchangedCode = "unchanged_code",
-        /// It stands, in lines that the change itself adds, alters or moves, whose function or block it alters, or that the target branch no
-        /// longer has: a person has to compare the two.
+        /// It stands, in lines that the change itself adds, alters or moves, whose function or block or whose use it alters, or that the
+        /// target branch no longer has: a person has to compare the two.
         ThisChange = "this_change",
         /// It does not stand, or says nothing.
         Invalid = "invalid",
@@ -59,6 +62,15 @@ impl Refutation {
     /// Whether it stands.
     pub fn is_valid(&self) -> bool {
         self.status != RefutationStatus::Invalid
+    }
+
+    /// Notes that the change alters at this place how the code is used.
+    pub(crate) fn use_is_altered(&mut self, place: String) {
+        if self.status == RefutationStatus::UnchangedCode {
+            self.status = RefutationStatus::ThisChange;
+            self.altered_use = Some(place);
+            self.surroundings = None;
+        }
     }
 
     /// The place, as `path:line` or `path:line-line`.

@@ -8,10 +8,11 @@ use serde_json::Value;
 use crate::{
     diff::FileDiff,
     findings::{MAX_LINES, QuotedFile, Refuting, check_refutation, too_long},
-    incremental::{EarlierVerdicts, carried, is_at_target},
+    incremental::{EarlierVerdicts, UsedAs, carried, is_at_target},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::{AtTarget, SourceTree},
     review::{Before, CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus, Surroundings, ThreadState},
+    session::altered_uses,
 };
 
 /// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
@@ -43,10 +44,18 @@ impl Refuter {
         accusing: &[Finding],
     ) -> HashMap<String, Refutation> {
         let mut checked = HashMap::new();
+        let mut used = Vec::new();
         for decision in submission.decisions.iter().take(MAX_REFUTATIONS) {
             let finding = findings.iter().find(|finding| finding.id == decision.id);
             if let (Some(said), Some(finding)) = (&decision.refuted_by, finding) {
-                checked.insert(decision.id.clone(), self.check(said, finding, accusing).await);
+                let (refutation, used_as) = self.check(said, finding, accusing).await;
+                used.extend(used_as.map(|used_as| (decision.id.clone(), used_as)));
+                checked.insert(decision.id.clone(), refutation);
+            }
+        }
+        for (id, place) in self.altered(used).await {
+            if let Some(refutation) = checked.get_mut(&id) {
+                refutation.use_is_altered(place);
             }
         }
         checked
@@ -60,7 +69,8 @@ impl Refuter {
         earlier: &[ExistingFinding],
         accusing: &[Finding],
     ) {
-        for word in words.words.iter_mut().take(MAX_REFUTATIONS) {
+        let mut used = Vec::new();
+        for (at, word) in words.words.iter_mut().enumerate().take(MAX_REFUTATIONS) {
             let finding = earlier.iter().find(|finding| finding.id == word.id);
             let (Some(said), Some(finding)) = (&word.refuted_by, finding) else {
                 continue;
@@ -68,7 +78,8 @@ impl Refuter {
             if !word.needs_refutation(finding) {
                 continue;
             }
-            let mut refutation = self.check(said, &carried(finding).finding, accusing).await;
+            let (mut refutation, used_as) = self.check(said, &carried(finding).finding, accusing).await;
+            used.extend(used_as.map(|used_as| (at, used_as)));
             if finding.record.is_prompt_injection() && !self.prompt_paths.is_match(&finding.record.file) {
                 refutation.status = RefutationStatus::Invalid;
                 refutation.fault = Some(ONLY_A_PERSON.to_owned());
@@ -76,27 +87,52 @@ impl Refuter {
             refutation.needed = true;
             word.refutation = Some(refutation);
         }
+        for (at, place) in self.altered(used).await {
+            if let Some(refutation) = words.words[at].refutation.as_mut() {
+                refutation.use_is_altered(place);
+            }
+        }
     }
 
-    async fn check(&self, said: &Value, finding: &Finding, accusing: &[Finding]) -> Refutation {
-        let quoted = match QuotedCode::read(said) {
-            Ok(quoted) => quoted,
-            Err((quoted, fault)) => return quoted.invalid(fault),
-        };
+    /// The places where the change alters how code is used. All uses are looked for at once, as each changed file has to be read.
+    async fn altered<K>(&self, used: Vec<(K, UsedAs)>) -> impl Iterator<Item = (K, String)> {
+        let (keys, used): (Vec<K>, Vec<UsedAs>) = used.into_iter().unzip();
+        let files = self.files.iter().flat_map(|files| files.iter());
+        let places = altered_uses(self.source.as_ref(), files, &used.iter().collect::<Vec<_>>()).await;
+        keys.into_iter()
+            .zip(places)
+            .filter_map(|(key, place)| Some((key, place?)))
+    }
+
+    /// Checks a quote. Of code that the change leaves as it was, also tells how it is used.
+    async fn check(&self, said: &Value, finding: &Finding, accusing: &[Finding]) -> (Refutation, Option<UsedAs>) {
+        match self.read(said, finding, accusing).await {
+            Ok(checked) => checked,
+            Err((quoted, fault)) => (quoted.invalid(fault), None),
+        }
+    }
+
+    async fn read(
+        &self,
+        said: &Value,
+        finding: &Finding,
+        accusing: &[Finding],
+    ) -> Result<(Refutation, Option<UsedAs>), (QuotedCode, String)> {
+        let quoted = QuotedCode::read(said)?;
         // From the first line to the last are one more than lie between them.
         if quoted
             .end_line
             .is_some_and(|end| end.saturating_sub(quoted.line) >= MAX_LINES)
         {
-            return quoted.invalid(too_long());
+            return Err((quoted, too_long()));
         }
         let path = quoted.file.clone();
         let path = path.as_str();
         if path == CONTEXT_FILE || path.starts_with('/') || path.split('/').any(|part| part == "..") {
-            return quoted.invalid(format!("{path} is not a file of the repository"));
+            return Err((quoted, format!("{path} is not a file of the repository")));
         }
         let Some(head) = self.source.text(path, false).await else {
-            return quoted.invalid(format!("there is no text file {path} at head"));
+            return Err((quoted, format!("there is no text file {path} at head")));
         };
         let base = self.source.text(path, true).await;
         let file = QuotedFile {
@@ -109,35 +145,40 @@ impl Refuter {
                 .flat_map(|files| files.iter())
                 .find(|file| file.path == path),
         };
-        match check_refutation(finding, accusing, file, quoted.line, &quoted.quote) {
-            Ok(found) => {
-                // The rest of its function decides whether the code is reached, and whether what it does lasts.
-                let surroundings = if found.is_of_this_change {
-                    None
-                } else {
-                    Surroundings::of(file, found.line, found.end_line)
-                };
-                // It is merged into a branch that may have moved on.
-                let lost_by_target = surroundings.is_some() && self.is_lost(&found, file).await;
-                let surroundings = surroundings.filter(|_| !lost_by_target);
-                Refutation {
-                    file: quoted.file,
-                    line: found.line,
-                    end_line: (found.end_line > found.line).then_some(found.end_line),
-                    quote: found.code,
-                    status: if surroundings.is_some() {
-                        RefutationStatus::UnchangedCode
-                    } else {
-                        RefutationStatus::ThisChange
-                    },
-                    needed: false,
-                    lost_by_target,
-                    fault: None,
-                    surroundings,
-                }
-            }
-            Err(fault) => quoted.invalid(fault),
-        }
+        let found = match check_refutation(finding, accusing, file, quoted.line, &quoted.quote) {
+            Ok(found) => found,
+            Err(fault) => return Err((quoted, fault)),
+        };
+        // The rest of its function decides whether the code is reached, and whether what it does lasts.
+        let surroundings = if found.is_of_this_change {
+            None
+        } else {
+            Surroundings::of(file, found.line, found.end_line)
+        };
+        // It is merged into a branch that may have moved on.
+        let lost_by_target = surroundings.is_some() && self.is_lost(&found, file).await;
+        let surroundings = surroundings.filter(|_| !lost_by_target);
+        let lines = (found.line, found.end_line);
+        let used_as = surroundings
+            .is_some()
+            .then(|| UsedAs::of(file, lines, &accused_code(finding)));
+        let refutation = Refutation {
+            file: quoted.file,
+            line: found.line,
+            end_line: (found.end_line > found.line).then_some(found.end_line),
+            quote: found.code,
+            status: if surroundings.is_some() {
+                RefutationStatus::UnchangedCode
+            } else {
+                RefutationStatus::ThisChange
+            },
+            needed: false,
+            lost_by_target,
+            altered_use: None,
+            fault: None,
+            surroundings,
+        };
+        Ok((refutation, used_as))
     }
 
     /// Returns whether the target branch no longer has code that the change leaves as it was.
@@ -148,6 +189,16 @@ impl Refuter {
             AtTarget::Text(target) => !is_at_target(found, file, &target),
         }
     }
+}
+
+/// The code that a finding is about.
+fn accused_code(finding: &Finding) -> String {
+    let second = finding.second.iter().map(|quote| quote.code.as_str());
+    [finding.evidence.as_str()]
+        .into_iter()
+        .chain(second)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The findings whose code refutes nothing: those of a review, and the earlier ones that are open, that are more than a suggestion.
@@ -216,7 +267,7 @@ mod tests {
                 files: Vec::new(),
                 prompt_paths: PathGlobs::default(),
             };
-            let refutation = refuter.check(&said, &finding, &[]).await;
+            let (refutation, _) = refuter.check(&said, &finding, &[]).await;
             let expected = if is_lost {
                 RefutationStatus::ThisChange
             } else {

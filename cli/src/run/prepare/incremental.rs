@@ -3,21 +3,26 @@
 use std::sync::Arc;
 
 use conclave_engine::{
-    diff::{ChangeKind, FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
+    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     incremental::{
-        Identities, Instructions, MovedCode, Texts, WhoseWords, assess, judge_anew, narrow, objects, open_questions,
-        refuting_files, still_refuted, still_unlisted, still_unproven, text_identity, touched, wanted, written_texts,
+        Identities, Instructions, MovedCode, Texts, UsedAs, WhoseWords, assess, judge_anew, narrow, objects,
+        open_questions, refuting_files, still_refuted, still_unlisted, still_unproven, text_identity, touched,
+        uses_are_altered, wanted, written_texts,
     },
     pipeline::Prior,
     prompt::written_by_people,
     review::{CONTEXT_FILE, CarryOver, ExistingFinding, PatchId, Plan, Remembered, RememberedUnproven, ReviewSubject},
     rules::RuleBook,
-    session::CoordinatorMailbox,
+    session::{CoordinatorMailbox, altered_uses},
 };
 use conclave_git::{Blob, Repository};
 use conclave_shared::{path_globs::PathGlobs, reviewer::ReviewerName};
 
-use crate::{diff::Spool, exit::Failure, run::prepare::change::Job};
+use crate::{
+    diff::Spool,
+    exit::Failure,
+    run::prepare::{change::Job, source::RepositoryTree},
+};
 
 /// Maximum length of a file that is searched for code that was moved, in bytes.
 const MAX_SEARCHED: usize = 8 << 20;
@@ -63,11 +68,17 @@ async fn narrow_down(
     let written = written_by_people(&job.subject, &existing);
     texts.insert(CONTEXT_FILE.to_owned(), written.clone());
     let refuted = &mut job.carry_over.refuted;
-    judge_anew(refuted, &diff.files, &texts, &at_base, at_target.as_ref(), prompt_paths);
+    let standing = judge_anew(refuted, &diff.files, &texts, &at_base, at_target.as_ref(), prompt_paths);
+    if !standing.is_empty() {
+        let source = RepositoryTree::new(job, &diff.files, written.clone());
+        let used: Vec<&UsedAs> = standing.iter().map(|code| &code.used_as).collect();
+        let places = altered_uses(&source, diff.files.iter(), &used).await;
+        uses_are_altered(&mut job.carry_over.refuted, &standing, places);
+    }
     job.subject.existing_findings = assess(existing, &job.carry_over, &diff.files, &texts, words, rules);
     follow(&job.repository, &mut job.subject, diff, &written).await?;
 
-    let patches = identities(&diff.files, instructions, spool)?;
+    let patches = identities(&job.repository, &diff.files, instructions, spool).await?;
     let paths = diff.files.iter().map(|file| file.path.clone());
     let identities: Identities = paths.zip(patches.iter().cloned()).collect();
     let remembered = &job.carry_over.unproven;
@@ -144,12 +155,40 @@ pub(crate) fn mailbox(job: &Job) -> Arc<CoordinatorMailbox> {
     Arc::new(CoordinatorMailbox::new(earlier, questions))
 }
 
-fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) -> Result<Vec<PatchId>, Failure> {
+async fn identities(
+    repository: &Repository,
+    files: &[FileDiff],
+    instructions: &Instructions,
+    spool: &Spool,
+) -> Result<Vec<PatchId>, Failure> {
     let mut patch = Vec::new();
-    let mut identities = Vec::with_capacity(files.len());
-    for file in files {
+    let mut identity = |file: &FileDiff, base: Option<&[u8]>| {
         spool.patch(file, &mut patch)?;
-        identities.push(PatchId::new(file, &patch).under(&instructions.of(file)));
+        let placed = PatchId::new(file, &patch).placed(file, &patch, base);
+        Ok::<_, Failure>(placed.under(&instructions.of(file)))
+    };
+    let mut identities = files
+        .iter()
+        .map(|file| identity(file, None))
+        .collect::<Result<Vec<_>, _>>()?;
+    let has_base = |(_, file): &(usize, &FileDiff)| file.content == Content::Text && file.kind != ChangeKind::Added;
+    let (indices, objects): (Vec<usize>, Vec<&str>) = files
+        .iter()
+        .enumerate()
+        .filter(has_base)
+        .map(|(at, file)| (at, file.objects.0.as_str()))
+        .unzip();
+    let mut placed = Vec::with_capacity(objects.len());
+    let take = |at: usize, blob: Option<Blob>| {
+        if let Some(base) = blob.filter(|blob| !blob.is_cut()) {
+            placed.push((indices[at], identity(&files[indices[at]], Some(&base.content))));
+        }
+    };
+    if !objects.is_empty() {
+        repository.read_blobs(&objects, MAX_SEARCHED, take).await?;
+    }
+    for (at, identity) in placed {
+        identities[at] = identity?;
     }
     Ok(identities)
 }

@@ -43,7 +43,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     diff,
-    run::{execute::source::RepositoryTree, prepare::change::Posting},
+    run::prepare::{change::Posting, source::RepositoryTree},
 };
 
 const BOT: &str = "review-bot";

@@ -15,6 +15,10 @@ const NEIGHBORS: usize = 3;
 const CONTROL: &str = "if else elif elseif elsif unless for foreach while until loop do try except catch rescue finally ensure with using \
     switch select case default match begin when synchronized unsafe";
 
+/// Words behind which the name of a function or a type stands.
+const DEFINING: &str = "def fn func fun function sub macro procedure class struct interface trait impl enum module mod namespace record object \
+    protocol extension type";
+
 /// The lines of a text without their comments. In a file that no grammar is known for they are as they stand.
 pub(super) struct Code(Arc<[CodeLine]>);
 
@@ -22,6 +26,11 @@ impl Code {
     pub(super) fn new(path: &str, text: &str) -> Self {
         let as_it_stands = || text.lines().map(CodeLine::unread).collect();
         Self(code_lines(path, text).unwrap_or_else(as_it_stands))
+    }
+
+    /// All lines.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|line| line.code.as_str())
     }
 
     /// The lines before this one, counted from 0.
@@ -51,22 +60,54 @@ impl Code {
         around.into_iter().map(|at| self.text(at).to_owned()).collect()
     }
 
+    /// The code that runs in the function or block of a line, from 0, before it does, and the line.
+    pub(super) fn until(&self, line: usize) -> Vec<&str> {
+        let own = self.indentation(line);
+        let mut before: Vec<usize> = match self.outermost(line, own) {
+            Some(header) => (self.with_marks(header)..line)
+                .filter(|at| !self.is_empty(*at))
+                .collect(),
+            None => self.statements((0..line).rev(), own),
+        };
+        before.push(line);
+        before.into_iter().map(|at| self.text(at)).collect()
+    }
+
+    /// The names by which other code uses these lines, from 0: of the functions that they are in, or else those that they define
+    /// themselves; and of the types and modules around them.
+    pub(super) fn names(&self, lines: Range<usize>) -> (Vec<&str>, Vec<&str>) {
+        let written = lines.clone().filter(|at| !self.is_empty(*at));
+        let own = written.map(|at| self.indentation(at)).min().unwrap_or_default();
+        let headers = self.headers(lines.start, own);
+        let is_holder = |header: &usize| holds_others(self.text(*header));
+        let (holders, blocks): (Vec<usize>, Vec<usize>) = headers.into_iter().partition(is_holder);
+        let mut functions: Vec<&str> = blocks.into_iter().flat_map(|at| defined_names(self.text(at))).collect();
+        if functions.is_empty() {
+            let outermost = lines.filter(|at| self.indentation(*at) == own);
+            functions.extend(outermost.flat_map(|at| defined_names(self.text(at))));
+        }
+        let holders = holders.into_iter().flat_map(|at| defined_names(self.text(at)));
+        (functions, holders.collect())
+    }
+
     /// The line that opens the outermost block around a line, of those that hold statements: a type or a module holds functions.
     fn outermost(&self, line: usize, own: usize) -> Option<usize> {
+        let statements = |header: &usize| !holds_others(self.text(*header));
+        self.headers(line, own).into_iter().take_while(statements).last()
+    }
+
+    /// The lines that open the blocks around a line, from the innermost on.
+    fn headers(&self, line: usize, own: usize) -> Vec<usize> {
         let mut bound = own;
-        let mut outermost = None;
+        let mut headers = Vec::new();
         for at in (0..line).rev() {
             if self.is_empty(at) || self.is_directive(at) || self.indentation(at) >= bound {
                 continue;
             }
             bound = self.indentation(at);
-            let header = self.beginning(at);
-            if holds_others(self.text(header)) {
-                break;
-            }
-            outermost = Some(header);
+            headers.push(self.beginning(at));
         }
-        outermost
+        headers
     }
 
     /// The line with which a header begins whose last line this is: `{`, `) -> str:` and `} else {` are the end of one.
@@ -119,6 +160,17 @@ impl Code {
             .filter(is_statement)
             .take(NEIGHBORS)
             .collect()
+    }
+
+    /// Returns whether a line, from 0, defines a function or a type of this name.
+    pub(super) fn defines(&self, at: usize, name: &str) -> bool {
+        let line = self.text(at);
+        let declares = || {
+            let words = line.split(|character| !is_of_word(character));
+            words.skip_while(|word| !is_defining(word)).any(|word| word == name)
+        };
+        let opens = || self.is_definition(at) && !line.ends_with('(') && defined_names(line).contains(&name);
+        line.contains(name) && (declares() || opens())
     }
 
     fn is_definition(&self, at: usize) -> bool {
@@ -182,12 +234,56 @@ fn given_name(line: &str) -> Option<&str> {
     let end = line.find(['(', '=', ':'])?;
     let (head, rest) = line.split_at(end);
     let mut words = head
-        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
+        .split(|character| !is_of_word(character))
         .filter(|word| !word.is_empty());
     let name = words.next_back()?;
     // A call alone gives none.
     let is_call = rest.starts_with('(') && !rest.starts_with("()") && words.next_back().is_none();
     (!is_call && !rest.starts_with("::") && !head.contains('.')).then_some(name)
+}
+
+/// The names that a header defines: of functions, types and values.
+fn defined_names(header: &str) -> Vec<&str> {
+    if is_control(header) {
+        return Vec::new();
+    }
+    let mut names: Vec<&str> = given_name(header)
+        .into_iter()
+        .filter(|name| !header.contains(&format!("{name}(")) && !is_defining(name))
+        .collect();
+    let mut is_next = false;
+    let mut rest = header;
+    while let Some(start) = rest.find(is_of_word) {
+        let (before, from) = rest.split_at(start);
+        let (word, behind) = from.split_at(from.find(|next| !is_of_word(next)).unwrap_or(from.len()));
+        rest = behind;
+        // In front of a name can stand what has it: a type, or a receiver in brackets.
+        let is_owner = behind.starts_with('.');
+        let has_parameters = behind.starts_with('(') && !before.ends_with('.') && word != "pub";
+        if is_defining(word) {
+            is_next = true;
+            let receiver = behind
+                .trim_start()
+                .strip_prefix('(')
+                .and_then(|within| within.split_once(')'));
+            rest = receiver.map_or(behind, |(_, behind)| behind);
+        } else if (is_next && !is_owner) || has_parameters {
+            names.push(word);
+            is_next = false;
+        }
+    }
+    names.dedup();
+    names
+}
+
+/// Returns whether a character can be one of a name.
+pub(super) fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+fn is_defining(word: &str) -> bool {
+    let mut known = DEFINING.split_ascii_whitespace();
+    known.any(|known| known.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -337,6 +433,34 @@ mod tests {
             text.replace("def checked", "def more(name):\n    return name\n\n\ndef checked"),
         ] {
             assert!(around(&after), "{after}");
+        }
+    }
+
+    #[test]
+    fn lines_define_names() {
+        for (line, names) in [
+            ("def guard(order):", "guard"),
+            ("def self.guard", "guard"),
+            ("def guard", "guard"),
+            ("async def guard(", "guard"),
+            ("func (s *Service) Guard(o Order) error {", "Guard"),
+            ("fun Order.guard() {", "guard"),
+            ("pub(crate) fn guard<T>(order: &T) -> bool {", "guard"),
+            ("export const guard = (order) => {", "guard"),
+            ("guard(order) {", "guard"),
+            ("public static Order guard(Order order) {", "guard"),
+            ("guard() {", "guard"),
+            ("sub guard {", "guard"),
+            ("CREATE FUNCTION guard(id text)", "guard"),
+            ("class Orders < Base", "Orders"),
+            ("class Orders(Base):", "Orders"),
+            ("impl Display for Orders {", "Display"),
+            ("LIMIT = 3", "LIMIT"),
+            ("if allowed(order):", ""),
+            ("app.get(\"/x\", (request) => {", ""),
+            ("    return order", ""),
+        ] {
+            assert_eq!(defined_names(line).join(" "), names, "{line}");
         }
     }
 
