@@ -13,6 +13,7 @@ on_both_runtimes! {
     a_judge_may_quote_the_code_when_it_is_asked_for_it
     code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person
     old_code_whose_function_the_change_alters_leaves_the_approval_to_a_person
+    old_code_that_the_change_no_longer_calls_leaves_the_approval_to_a_person_in_later_runs_too
     words_that_steer_withhold_the_approval_whatever_the_judge_says
     a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_prompts_are_the_product
     a_merge_keeps_the_highest_severity
@@ -273,6 +274,36 @@ async fn old_code_whose_function_the_change_alters_leaves_the_approval_to_a_pers
         );
         assert_eq!(seen.holds(), ["refuted_by_this_change"], "{case}");
         assert!(!seen.approved, "{case}: {}", seen.note);
+    }
+}
+
+async fn old_code_that_the_change_no_longer_calls_leaves_the_approval_to_a_person_in_later_runs_too() {
+    let calls = "from report import checked\n\n\ndef pay(name):\n    checked(name)\n    return name\n";
+    let repository = Repository::new();
+    repository.write(FILE, BASE);
+    repository.write("src/pay.py", calls);
+    repository.commit("Names");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(FILE, &format!("{BASE}{ADDED}"));
+    repository.commit("Rows by name");
+    let scene = Scene::of(repository).await;
+    scene.finds(&[&CRITICAL]);
+    scene.decides(&dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)));
+    let seen = scene.review().await;
+    assert!(seen.approved && seen.holds().is_empty(), "{}", seen.note);
+    // The file of the finding is not reviewed again.
+    scene.push("src/pay.py", &calls.replace("    checked(name)\n", ""));
+    scene.finds(&[]);
+    for case in ["the call goes", "run again"] {
+        let seen = scene.review().await;
+        assert_eq!(seen.holds(), ["refuted_by_this_change"], "{case}: {}", seen.note);
+        assert!(!seen.approved, "{case}");
+        let told = "code that this change uses in another way, or no longer, at src/pay.py:5";
+        assert!(
+            seen.note.contains(told) && seen.note.contains(OLD_GUARD),
+            "{case}: {}",
+            seen.note
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a patch stands, in a file that has the lines around it more than once.
 //!
 //! The lines of a hunk say where it applies only if they stand nowhere else in the file: what was harmless in one block can be moved to
-//! another one that looks the same. Then as many of the lines above it belong to its place as tell it from the others, so that it still
+//! another one that looks the same. Then as many of the lines above it belong to its place as distinguish it from the others, so that it still
 //! is the same place when a rebase moves all of them.
 
 use crate::diff::{ChangeKind, Content, FileDiff};
@@ -10,7 +10,7 @@ use crate::diff::{ChangeKind, Content, FileDiff};
 /// file.
 const MAX_COMPARED: usize = 200_000_000;
 
-/// What tells the places of a patch's hunks from others in its file at base; empty where the hunks do that themselves. A file whose text
+/// Returns what distinguishes the places of a patch's hunks from others in its file at base; empty where the hunks do that themselves. A file whose text
 /// at base is not known is the same one only as the same object.
 pub(super) fn places(file: &FileDiff, patch: &[u8], base: Option<&[u8]>) -> Vec<Vec<u8>> {
     places_within(MAX_COMPARED, file, patch, base)
@@ -58,7 +58,7 @@ impl Hunk {
         Some(Self { start, length })
     }
 
-    /// The lines above it that tell it from all other places with its lines, and a mark where these go up to the first one; empty if
+    /// The lines above it that distinguish it from all other places with its lines, and a mark where these go up to the first one; empty if
     /// there is no other place. `None` if that would take too long, or if the file is another one.
     fn lines_above(&self, lines: &[&[u8]], left: &mut usize) -> Option<Vec<u8>> {
         let own = lines.get(self.start..self.start.checked_add(self.length)?)?;

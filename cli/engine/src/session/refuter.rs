@@ -104,7 +104,7 @@ impl Refuter {
             .filter_map(|(key, place)| Some((key, place?)))
     }
 
-    /// Checks a quote. Of code that the change leaves as it was, also tells how it is used.
+    /// Checks a quote. Of code that the change leaves as it was, also returns how it is used.
     async fn check(&self, said: &Value, finding: &Finding, accusing: &[Finding]) -> (Refutation, Option<UsedAs>) {
         match self.read(said, finding, accusing).await {
             Ok(checked) => checked,

@@ -764,6 +764,24 @@ async fn a_clean_merge_request_is_approved_at_its_new_commit_after_a_rebase() {
 }
 
 #[tokio::test]
+async fn a_line_that_moves_to_a_place_that_looks_the_same_is_reviewed_again() {
+    let block = |name: &str, added: &str| format!("[{name}]\na = 1\nb = 2\nc = 3\n{added}d = 4\ne = 5\nf = 6\n");
+    let files = |sandbox: &str, payments: &str| block("sandbox", sandbox) + &block("payments", payments);
+    let skips = "skip_login = true\n";
+    let scene = Scene::of(&[]).await;
+    scene.rebase(&[(A, &files("", ""))]);
+    scene.push(&[(A, &files(skips, ""))]);
+    scene.run(&[]).await;
+    assert!(scene.is_approved());
+    // The target branch moves both blocks.
+    scene.rebase(&[(A, &format!("# settings\n{}", files("", "")))]);
+    assert_eq!(scene.run(&[]).await.reviewed, [""; 0]);
+    scene.push(&[(A, &format!("# settings\n{}", files("", skips)))]);
+    assert_eq!(scene.run(&[(A, "skip_login = true", CRITICAL)]).await.reviewed, [A]);
+    assert!(!scene.is_approved());
+}
+
+#[tokio::test]
 async fn what_was_reviewed_beside_a_file_that_leaves_the_change_is_reviewed_again() {
     let files = [
         (A, &*text(&[(5, "guarded")])),
