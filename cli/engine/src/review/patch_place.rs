@@ -109,12 +109,12 @@ mod tests {
                 head.push_str("skip_login = true\n");
             }
         }
-        of(base, &head, FileDiff::default())
+        of(base, &head, &FileDiff::default())
     }
 
-    fn of(base: &str, head: &str, file: FileDiff) -> Vec<Vec<u8>> {
-        let patch = decoded_patch(&file, (None, None), base, head, 1 << 24).expect("a patch");
-        places(&file, &patch.text, Some(base.as_bytes()))
+    fn of(base: &str, head: &str, file: &FileDiff) -> Vec<Vec<u8>> {
+        let patch = decoded_patch(file, (None, None), base, head, 1 << 24).expect("a patch");
+        places(file, &patch.text, Some(base.as_bytes()))
     }
 
     #[test]
@@ -138,12 +138,12 @@ mod tests {
         let base = format!("{}{}", block("sandbox"), block("payments").replace("scope", "reach"));
         assert_eq!(added_behind(&base, &[4]), added_behind(&format!("\n\n{base}"), &[6]));
         assert!(added_behind(&base, &[4]).is_empty());
-        assert!(of("", "one\n", FileDiff::default()).is_empty());
+        assert!(of("", "one\n", &FileDiff::default()).is_empty());
         let file = FileDiff {
             kind: ChangeKind::Deleted,
             ..FileDiff::default()
         };
-        assert!(of(&base, "", file).is_empty());
+        assert!(of(&base, "", &file).is_empty());
     }
 
     #[test]

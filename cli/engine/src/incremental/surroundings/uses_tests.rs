@@ -36,8 +36,8 @@ fn altered(accused: &str, path: &str, base: Option<&str>, head: &str) -> Option<
         kind,
         ..FileDiff::default()
     };
-    let patch = decoded_patch(&change, (None, None), base.unwrap_or_default(), head, 1 << 20);
-    change.lines = patch.expect("a patch").lines;
+    let decoded = decoded_patch(&change, (None, None), base.unwrap_or_default(), head, 1 << 20);
+    change.lines = decoded.expect("a patch").lines;
     used_as(accused).altered_in(QuotedFile {
         path,
         head,
