@@ -160,6 +160,29 @@ async fn programs_that_are_missing_old_or_of_another_version() {
         "conclave runtime install",
     );
 
+    // What the target branch asks for counts as in a review, and less than what the job asks for.
+    let (programs, asking) = (bin(&["git", "rg"]), Repository::clean());
+    asking.git(&["checkout", "--quiet", "main"]);
+    asking.write(".conclave.toml", "[review]\nruntime = \"opencode\"\n");
+    asking.commit("OpenCode alone");
+    asking.git(&["checkout", "--quiet", "feature"]);
+    let job = |command: &[&str]| {
+        let job = Conclave::new(asking.path(), command).anthropic(&provider);
+        job.without("CONCLAVE_OPENCODE").env("PATH", programs.path())
+    };
+    let report = Findings::of(job(&["doctor"])).await;
+    report.only_failure(
+        "opencode",
+        "OpenCode 1.18.33 is not installed",
+        "conclave runtime install",
+    );
+    report.says("runtime", "OpenCode, chosen by .conclave.toml", "");
+    let review = job(&["local", "main..feature"]).run().await.expect_code(2).stderr;
+    assert!(review.contains("OpenCode 1.18.33 is not installed"), "{review}");
+    let report = Findings::of(job(&["doctor"]).env("CONCLAVE_RUNTIME", "native")).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    report.says("runtime", "native, chosen by the job", "");
+
     // The rest of what it does is the real one's.
     let old = bin(&["rg"]);
     let git = bin(&["git"]);
