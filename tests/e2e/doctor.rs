@@ -503,6 +503,25 @@ async fn providers_without_a_key_with_a_wrong_one_and_out_of_reach() {
     )
     .await;
     report.only_failure("providers", "OPENAI_BASE_URL is not an address", "");
+    // What the gateway of a review would refuse, and how the plan and the review say it.
+    for odd in ["http://me:hidden@127.0.0.1:9", "http://127.0.0.1:9/?x=1"] {
+        let with = |call: Conclave| call.env("ANTHROPIC_API_KEY", "x").env("ANTHROPIC_BASE_URL", odd);
+        let report = Findings::of(with(local())).await;
+        report.only_failure(
+            "providers",
+            "ANTHROPIC_BASE_URL cannot be used",
+            "Write it as https://HOST/PATH",
+        );
+        for command in ["plan", "local"] {
+            let call = Conclave::new(repository.path(), &[command, "main..feature"]);
+            let refused = with(call.env("CONCLAVE_RUNTIME", "native")).run().await.expect_code(2);
+            let said = refused.stderr;
+            assert!(
+                said.contains("ANTHROPIC_BASE_URL cannot be used") && !said.contains("hidden"),
+                "{said}"
+            );
+        }
+    }
     // A model server without a list of its models.
     let other = format!("{}/elsewhere", provider.url());
     let report = Findings::of(local().env("OPENAI_API_KEY", "x").env("OPENAI_BASE_URL", other)).await;
