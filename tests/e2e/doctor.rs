@@ -611,16 +611,24 @@ async fn proxies_and_certificates() {
     let report = Findings::of(proxied).await;
     report.only_failure("proxy", "takes no connection", "correct HTTPS_PROXY");
     // What no client can use would be gone past: everything refuses it.
-    let unusable = |call: Conclave| call.env("HTTPS_PROXY", "nonsense://");
-    let refused = "HTTPS_PROXY is not the address of a proxy";
-    let report = Findings::of(unusable(local())).await;
-    report.only_failure("proxy", refused, "http://HOST:PORT");
-    let registry = ["runtime", "install", "--registry", "http://127.0.0.1:9/"];
-    let review = Conclave::new(repository.path(), &["local", "main"]).anthropic(&provider);
-    for call in [Conclave::new(repository.path(), &registry), review] {
-        let outcome = unusable(call).run().await.expect_code(2);
-        assert!(outcome.stderr.contains(refused), "{}", outcome.stderr);
+    for (variable, address, problem) in [
+        ("HTTPS_PROXY", "nonsense://", "is not the address of a proxy"),
+        ("all_proxy", "socks5h://127.0.0.1:9", "names a SOCKS proxy"),
+    ] {
+        let refused = format!("{variable} {problem}");
+        let report = Findings::of(local().env(variable, address)).await;
+        report.only_failure("proxy", &refused, "http://HOST:PORT");
+        let registry = ["runtime", "install", "--registry", "http://127.0.0.1:9/"];
+        let review = Conclave::new(repository.path(), &["local", "main"]).anthropic(&provider);
+        for call in [Conclave::new(repository.path(), &registry), review] {
+            let outcome = call.env(variable, address).run().await.expect_code(2);
+            assert!(outcome.stderr.contains(&refused), "{}", outcome.stderr);
+        }
     }
+    // The provider's host is an IP address.
+    let past = local().env("HTTP_PROXY", CLOSED).env("NO_PROXY", "*");
+    let report = Findings::of(past).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
 
     let (address, pem) = behind_tls().await;
     let directory = tempfile::tempdir().unwrap();
