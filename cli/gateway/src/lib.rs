@@ -37,7 +37,7 @@ pub use conclave_resilience::{
     retry::RetryPolicy,
 };
 pub use config::{CapabilitySource, GatewayConfig, Limits};
-pub use errors::{ConfigError, Rejection};
+pub use errors::{ConfigError, Refusal, RefusalAnswer, Rejection};
 pub use event::{FallbackReason, GatewayEvent, Observer};
 pub use gateway::Gateway;
 pub use model_answer::ModelAnswer;

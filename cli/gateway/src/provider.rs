@@ -61,6 +61,8 @@ pub(crate) struct Provider {
     pub(crate) wire: Wire,
     pub(crate) endpoint: Url,
     pub(crate) headers: HeaderMap,
+    /// True if it is asked without a key.
+    pub(crate) keyless: bool,
     connections: Connections,
 }
 
@@ -83,6 +85,7 @@ impl Provider {
             wire: upstream.wire,
             endpoint: endpoint.parse().map_err(|_| ConfigError::BaseUrl(name.clone()))?,
             headers: provider_headers(upstream)?,
+            keyless: upstream.credential.is_none() && upstream.extra_headers.is_empty(),
             connections: Connections::default(),
         })
     }
