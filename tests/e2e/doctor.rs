@@ -616,7 +616,7 @@ async fn proxies_and_certificates() {
         ("all_proxy", "socks5h://127.0.0.1:9", "names a SOCKS proxy"),
     ] {
         let refused = format!("{variable} {problem}");
-        let report = Findings::of(local().env(variable, address)).await;
+        let report = Findings::of(local().env(variable, address).env("NO_PROXY", "127.0.0.1")).await;
         report.only_failure("proxy", &refused, "http://HOST:PORT");
         let registry = ["runtime", "install", "--registry", "http://127.0.0.1:9/"];
         let review = Conclave::new(repository.path(), &["local", "main"]).anthropic(&provider);

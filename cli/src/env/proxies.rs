@@ -82,7 +82,7 @@ impl Environment {
         secure.into_iter().chain(plain).chain(rest).collect()
     }
 
-    /// Refuses a proxy that cannot be used: requests would go past it, or to nobody.
+    /// Refuses a proxy that cannot be used: requests would go past it, or nowhere.
     pub(crate) fn check_proxies(&self) -> Result<(), Failure> {
         match self.named_proxies().iter().find(|proxy| proxy.place().is_none()) {
             None => Ok(()),

@@ -210,8 +210,7 @@ pub(crate) async fn plan(
         }
         return Ok(Exit::Reviewed);
     }
-    let asked = (request.planning.runtime, request.required);
-    let runtime = runtime(asked, &mut prepared, context).await;
+    let runtime = runtime(request.planning.runtime, request.required, &mut prepared, context).await;
     let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     match request.format {
         Format::Json => output.print_json(&document),
@@ -233,8 +232,8 @@ pub(crate) async fn explanation(
     let notes = components.notes.clone();
     let mut prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
     let mode = prepared.repo.in_force.config.review.mode;
-    let asked = (planning.runtime, required_here(&context.env));
-    let runtime = runtime(asked, &mut prepared, context).await;
+    let required = required_here(&context.env);
+    let runtime = runtime(planning.runtime, required, &mut prepared, context).await;
     let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     let text = context.redactor.redact(&page::plan(&document));
     Ok((door::clean(text.trim(), Keep::Text), mode))
@@ -260,7 +259,8 @@ impl Progress for Silent {
 /// The agent runtime that a review would run on, as far as that is known without starting it. Why it could not start is a
 /// warning of the plan.
 async fn runtime(
-    (job, required): (Option<RuntimeChoice>, Option<SandboxLevel>),
+    job: Option<RuntimeChoice>,
+    required: Option<SandboxLevel>,
     prepared: &mut Prepared,
     context: &Context,
 ) -> PlannedRuntime {

@@ -141,7 +141,8 @@ pub(crate) async fn foresee(
         Ok::<_, ProcessError>(binary)
     };
     // Both at once: one that does not answer does not add its time to the other's.
-    match tokio::join!(opencode, search.ripgrep()) {
+    let found = tokio::join!(opencode, search.ripgrep());
+    match found {
         (Err(problem), _) | (_, Err(problem)) if is_replaceable => Foreseen::Native { instead: Some(problem) },
         (opencode, ripgrep) => Foreseen::OpenCode { opencode, ripgrep },
     }
