@@ -37,8 +37,8 @@ pub(crate) struct Request<'a> {
     address: Option<&'a str>,
     /// A directory in the repository, in place of the job's checkout or the current one.
     repository: Option<&'a Utf8Path>,
-    /// The agent runtime that reviews are asked for.
-    runtime: RuntimeChoice,
+    /// The agent runtime that the job asks for; without one the repository's settings count.
+    runtime: Option<RuntimeChoice>,
     /// Time for one check.
     limit: Duration,
 }

@@ -48,6 +48,9 @@ fn run_to_exit(
     crash::contain_file_limits();
     let environment = Environment::new(environment);
     protection::start(&environment);
+    if environment.goes_past_proxies() {
+        conclave_certificates::go_past_proxies();
+    }
     let context = Context::new(environment);
     let given: Vec<OsString> = arguments.into_iter().collect();
     let arguments = match Arguments::read(given.iter().cloned(), &context.env) {

@@ -160,6 +160,29 @@ async fn programs_that_are_missing_old_or_of_another_version() {
         "conclave runtime install",
     );
 
+    // What the target branch asks for counts as in a review, and less than what the job asks for.
+    let (programs, asking) = (bin(&["git", "rg"]), Repository::clean());
+    asking.git(&["checkout", "--quiet", "main"]);
+    asking.write(".conclave.toml", "[review]\nruntime = \"opencode\"\n");
+    asking.commit("OpenCode alone");
+    asking.git(&["checkout", "--quiet", "feature"]);
+    let job = |command: &[&str]| {
+        let job = Conclave::new(asking.path(), command).anthropic(&provider);
+        job.without("CONCLAVE_OPENCODE").env("PATH", programs.path())
+    };
+    let report = Findings::of(job(&["doctor"])).await;
+    report.only_failure(
+        "opencode",
+        "OpenCode 1.18.33 is not installed",
+        "conclave runtime install",
+    );
+    report.says("runtime", "OpenCode, chosen by .conclave.toml", "");
+    let review = job(&["local", "main..feature"]).run().await.expect_code(2).stderr;
+    assert!(review.contains("OpenCode 1.18.33 is not installed"), "{review}");
+    let report = Findings::of(job(&["doctor"]).env("CONCLAVE_RUNTIME", "native")).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    report.says("runtime", "native, chosen by the job", "");
+
     // The rest of what it does is the real one's.
     let old = bin(&["rg"]);
     let git = bin(&["git"]);
@@ -480,6 +503,25 @@ async fn providers_without_a_key_with_a_wrong_one_and_out_of_reach() {
     )
     .await;
     report.only_failure("providers", "OPENAI_BASE_URL is not an address", "");
+    // What the gateway of a review would refuse, and how the plan and the review say it.
+    for odd in ["http://me:hidden@127.0.0.1:9", "http://127.0.0.1:9/?x=1"] {
+        let with = |call: Conclave| call.env("ANTHROPIC_API_KEY", "x").env("ANTHROPIC_BASE_URL", odd);
+        let report = Findings::of(with(local())).await;
+        report.only_failure(
+            "providers",
+            "ANTHROPIC_BASE_URL cannot be used",
+            "Write it as https://HOST/PATH",
+        );
+        for command in ["plan", "local"] {
+            let call = Conclave::new(repository.path(), &[command, "main..feature"]);
+            let refused = with(call.env("CONCLAVE_RUNTIME", "native")).run().await.expect_code(2);
+            let said = refused.stderr;
+            assert!(
+                said.contains("ANTHROPIC_BASE_URL cannot be used") && !said.contains("hidden"),
+                "{said}"
+            );
+        }
+    }
     // A model server without a list of its models.
     let other = format!("{}/elsewhere", provider.url());
     let report = Findings::of(local().env("OPENAI_API_KEY", "x").env("OPENAI_BASE_URL", other)).await;
@@ -569,16 +611,24 @@ async fn proxies_and_certificates() {
     let report = Findings::of(proxied).await;
     report.only_failure("proxy", "takes no connection", "correct HTTPS_PROXY");
     // What no client can use would be gone past: everything refuses it.
-    let unusable = |call: Conclave| call.env("HTTPS_PROXY", "nonsense://");
-    let refused = "HTTPS_PROXY is not the address of a proxy";
-    let report = Findings::of(unusable(local())).await;
-    report.only_failure("proxy", refused, "http://HOST:PORT");
-    let registry = ["runtime", "install", "--registry", "http://127.0.0.1:9/"];
-    let review = Conclave::new(repository.path(), &["local", "main"]).anthropic(&provider);
-    for call in [Conclave::new(repository.path(), &registry), review] {
-        let outcome = unusable(call).run().await.expect_code(2);
-        assert!(outcome.stderr.contains(refused), "{}", outcome.stderr);
+    for (variable, address, problem) in [
+        ("HTTPS_PROXY", "nonsense://", "is not the address of a proxy"),
+        ("all_proxy", "socks5h://127.0.0.1:9", "names a SOCKS proxy"),
+    ] {
+        let refused = format!("{variable} {problem}");
+        let report = Findings::of(local().env(variable, address).env("NO_PROXY", "127.0.0.1")).await;
+        report.only_failure("proxy", &refused, "http://HOST:PORT");
+        let registry = ["runtime", "install", "--registry", "http://127.0.0.1:9/"];
+        let review = Conclave::new(repository.path(), &["local", "main"]).anthropic(&provider);
+        for call in [Conclave::new(repository.path(), &registry), review] {
+            let outcome = call.env(variable, address).run().await.expect_code(2);
+            assert!(outcome.stderr.contains(&refused), "{}", outcome.stderr);
+        }
     }
+    // The provider's host is an IP address.
+    let past = local().env("HTTP_PROXY", CLOSED).env("NO_PROXY", "*");
+    let report = Findings::of(past).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
 
     let (address, pem) = behind_tls().await;
     let directory = tempfile::tempdir().unwrap();

@@ -62,6 +62,19 @@ async fn why_a_review_could_not_start_is_said_and_keeps_no_plan_back() {
         "{:#}",
         native["warnings"]
     );
+    // A sandbox that the native runtime cannot have, asked for by the job and by the repository.
+    let said = "a review could not start: neither the review nor OpenCode starts: the sandbox around the agents has to be `enforced`";
+    let of_job = |job: Conclave| job.env("CONCLAVE_REQUIRE_SANDBOX", "enforced");
+    let demanding = with_settings("[review]\nrequire_sandbox = \"enforced\"\n");
+    demanding.write("src/users.py", "def users():\n    return []\n");
+    demanding.commit("No users");
+    for plan in [
+        plan(&repository, &["main..feature"], of_job).await,
+        plan(&demanding, &["main..feature"], |job| job).await,
+    ] {
+        assert_eq!(plan["runtime"]["name"], "native");
+        assert!(plan["warnings"].to_string().contains(said), "{:#}", plan["warnings"]);
+    }
 }
 
 #[tokio::test]

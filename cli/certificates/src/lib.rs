@@ -5,7 +5,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::LazyLock,
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -56,6 +59,15 @@ pub enum ClientError {
 
 /// True if the system has certificates of authorities. Without any, a client that is to go by them cannot be made, whatever it asks.
 static HAS_AUTHORITIES: LazyLock<bool> = LazyLock::new(|| Client::builder().no_proxy().build().is_ok());
+
+/// True if no client asks a proxy.
+static PAST_PROXIES: AtomicBool = AtomicBool::new(false);
+
+/// Has all clients that are made from now on go past the proxies of the environment, as a `*` in `NO_PROXY` means. The HTTP library
+/// reads that variable itself, and takes the `*` for hosts with a name alone, not for IP addresses.
+pub fn go_past_proxies() {
+    PAST_PROXIES.store(true, Ordering::Relaxed);
+}
 
 /// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
 pub fn remedy(error: &str) -> Option<&'static str> {
@@ -108,6 +120,11 @@ impl ExtraCertificates {
         settings: ClientBuilder,
         asked: impl IntoIterator<Item = &'a Url>,
     ) -> Result<ClientBuilder, ClientError> {
+        let settings = if PAST_PROXIES.load(Ordering::Relaxed) {
+            settings.no_proxy()
+        } else {
+            settings
+        };
         if self.0.is_empty() {
             return trusting_system(settings, asked, *HAS_AUTHORITIES);
         }

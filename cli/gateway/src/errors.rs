@@ -1,5 +1,6 @@
 //! Errors: a gateway that cannot start, a call that gave nothing, and what the runtime hears of one.
 
+mod refusal;
 mod rejection;
 mod words;
 
@@ -8,9 +9,11 @@ use std::{path::PathBuf, time::Duration};
 use conclave_certificates::{CertificatesError, ClientError};
 use conclave_resilience::classify::{FailureClass, ProviderFault, classify, names_a_parameter};
 
+pub(crate) use refusal::shown_address;
+pub use refusal::{Refusal, RefusalAnswer};
 pub use rejection::Rejection;
-pub(crate) use words::message;
-use words::short;
+use words::said;
+pub(crate) use words::{is_page, message};
 
 /// The configuration cannot be used, or the gateway could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,8 @@ pub(crate) struct CallFailure {
     pub(crate) retry_after: Option<Duration>,
     /// The provider's words, where they name a parameter of thinking, sampling or caching.
     pub(crate) parameter: Option<String>,
+    /// The refusal, where another call or another model would not help.
+    pub(crate) refusal: Option<Refusal>,
     /// The answer was to come from a recording, which does not have it.
     pub(crate) unrecorded: bool,
 }
@@ -63,13 +68,11 @@ impl CallFailure {
     pub(crate) fn refused(status: u16, retry_after: Option<Duration>, body: &str) -> Self {
         let class = classify(status, body);
         let is_named = class == FailureClass::BadRequest && names_a_parameter(status, body);
-        let words = || {
-            let parsed: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-            message(&parsed).unwrap_or_else(|| short(body))
-        };
+        let is_final = matches!(class, FailureClass::Auth | FailureClass::BadRequest);
         Self {
             retry_after,
-            parameter: is_named.then(words),
+            parameter: is_named.then(|| said(body)),
+            refusal: is_final.then(|| Refusal::new(status, body)),
             ..class.into()
         }
     }
@@ -81,6 +84,7 @@ impl From<FailureClass> for CallFailure {
             class,
             retry_after: None,
             parameter: None,
+            refusal: None,
             unrecorded: false,
         }
     }

@@ -14,7 +14,10 @@ use conclave_resilience::{
 };
 use conclave_shared::{effort::Effort, model::ModelId};
 
-use crate::{errors::Rejection, lock::locked};
+use crate::{
+    errors::{Refusal, Rejection},
+    lock::locked,
+};
 
 /// One thing that the gateway did on its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,6 +147,8 @@ pub enum GatewayEvent {
         model: Option<ModelId>,
         /// The cause.
         reason: Rejection,
+        /// The provider's own answer, if that was the cause.
+        refusal: Option<Refusal>,
     },
 }
 
@@ -209,11 +214,17 @@ impl fmt::Display for GatewayEvent {
             Self::RecordingFailed { problem } => write!(formatter, "the recording is not complete: {problem}"),
             Self::Rejected {
                 model: Some(model),
+                reason,
+                refusal: Some(refusal),
+                ..
+            } => formatter.write_str(&refusal.of_call(model, *reason)),
+            Self::Rejected {
+                model: Some(model),
                 reason: Rejection::CredentialsRejected,
                 ..
             } => write!(
                 formatter,
-                "{} refused the key for {model} (mistyped, expired, or without the right; `conclave doctor` shows its words)",
+                "{} refused the key for {model}: it is mistyped, expired, or without the right",
                 model.provider()
             ),
             Self::Rejected { model, reason, .. } => {

@@ -37,11 +37,11 @@ pub use conclave_resilience::{
     retry::RetryPolicy,
 };
 pub use config::{CapabilitySource, GatewayConfig, Limits};
-pub use errors::{ConfigError, Rejection};
+pub use errors::{ConfigError, Refusal, RefusalAnswer, Rejection};
 pub use event::{FallbackReason, GatewayEvent, Observer};
 pub use gateway::Gateway;
 pub use model_answer::ModelAnswer;
-pub use provider::{HttpSettings, KeyAnswer, Upstream, examine};
+pub use provider::{HttpSettings, KeyAnswer, Upstream, examine, is_base_url};
 pub use proxy::{AnswerCut, random_run_key};
 pub use recording::{RecordedProvider, Recording, RecordingMode};
 pub use wire::Wire;

@@ -61,6 +61,8 @@ pub(crate) struct Provider {
     pub(crate) wire: Wire,
     pub(crate) endpoint: Url,
     pub(crate) headers: HeaderMap,
+    /// True if it is asked without a key.
+    pub(crate) keyless: bool,
     connections: Connections,
 }
 
@@ -75,9 +77,7 @@ impl Provider {
     fn new(upstream: &Upstream) -> Result<Self, ConfigError> {
         let name = &upstream.name;
         let url = &upstream.base_url;
-        let plain =
-            url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
-        if !matches!(url.scheme(), "http" | "https") || !plain || !url.has_host() {
+        if !is_base_url(url) {
             return Err(ConfigError::BaseUrl(name.clone()));
         }
         let endpoint = format!("{}/{}", url.as_str().trim_end_matches('/'), upstream.wire.endpoint());
@@ -85,6 +85,7 @@ impl Provider {
             wire: upstream.wire,
             endpoint: endpoint.parse().map_err(|_| ConfigError::BaseUrl(name.clone()))?,
             headers: provider_headers(upstream)?,
+            keyless: upstream.credential.is_none() && upstream.extra_headers.is_empty(),
             connections: Connections::default(),
         })
     }
@@ -104,6 +105,13 @@ impl Provider {
         let Connections { made, refused } = &self.connections;
         refused.load(Ordering::Relaxed) && !made.load(Ordering::Relaxed)
     }
+}
+
+/// Returns whether calls can be sent below this address: over HTTP, with nothing in it but host, port and path.
+pub fn is_base_url(url: &Url) -> bool {
+    let plain =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+    matches!(url.scheme(), "http" | "https") && plain && url.has_host()
 }
 
 /// All providers by name.

@@ -44,9 +44,9 @@ pub(crate) struct DoctorArguments {
     /// A directory in the repository; by default the job's checkout, else the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
-    /// The agent runtime that reviews will be asked for
-    #[arg(long, value_parser = one_of(RUNTIMES), default_value = "auto", env = "CONCLAVE_RUNTIME")]
-    pub(crate) runtime: RuntimeChoice,
+    /// The agent runtime that reviews will be asked for; by default what `.conclave.toml` says, else `auto`
+    #[arg(long, value_parser = one_of(RUNTIMES), env = "CONCLAVE_RUNTIME")]
+    pub(crate) runtime: Option<RuntimeChoice>,
     /// Additional certificates (PEM) to trust in every HTTPS connection: forge, model providers, Workers, collector
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,

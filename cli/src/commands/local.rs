@@ -18,6 +18,7 @@ use crate::{
         prepare::change::{Origin, Source},
         report::{RunReport, RunSubject},
         scratch::Scratch,
+        start::sandbox::required_here,
     },
 };
 
@@ -66,6 +67,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
     let request = PlanRequest {
         planning: &arguments.planning,
         format: arguments.format,
+        required: required_here(&context.env),
         explain: arguments.explain,
     };
     match Box::pin(run::plan::plan(source, &request, &scratch, context)).await {

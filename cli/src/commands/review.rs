@@ -226,10 +226,16 @@ async fn review(
         secret: Some(pipeline.forge.secret().clone()),
     };
     if arguments.estimate {
-        let CommonArguments { planning, format, .. } = &arguments.common;
+        let CommonArguments {
+            planning,
+            format,
+            require_sandbox,
+            ..
+        } = &arguments.common;
         let request = PlanRequest {
             planning,
             format: (*format).into(),
+            required: *require_sandbox,
             explain: false,
         };
         return Box::pin(run::plan::plan(source, &request, &scratch, context)).await;

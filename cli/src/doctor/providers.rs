@@ -132,6 +132,11 @@ async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Dur
             Check::failure(&name, format!("{host} refuses the key ({status}: {words})"))
                 .next("correct the key, or make a new one at the provider")
         }
+        Ok(KeyAnswer::Unknown(status @ 300..=399)) => Check::warning(
+            &name,
+            format!("{host} answers with a redirect ({status}) when asked for its models, and a review follows none"),
+        )
+        .next("see that the provider's address is that of the API"),
         Ok(KeyAnswer::Unknown(status)) => Check::warning(
             &name,
             format!(

@@ -1,8 +1,7 @@
 //! The repository's settings: those that a review would take, and those that this branch would bring.
 
-use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, parse};
+use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, ReviewSettings, parse};
 use conclave_git::{GitError, Repository};
-use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Request};
 use crate::run::prepare::organization::faults_of_rules;
@@ -36,15 +35,15 @@ pub(super) async fn examine(request: &Request<'_>, repository: &Repository) -> O
     }
 }
 
-/// Returns the sandbox that the settings of the target branch's tip require of a review; where the tip is not here, those of `HEAD`,
-/// which may be others: asking for too much runs nothing that should not run.
-pub(super) async fn required_sandbox(request: &Request<'_>, repository: &Repository) -> Option<SandboxLevel> {
+/// Returns what the settings of the target branch's tip say about a review, if there are any; where the tip is not here, those of
+/// `HEAD`, which may be others: asking for too much of a sandbox runs nothing that should not run.
+pub(super) async fn of_review(request: &Request<'_>, repository: &Repository) -> Option<ReviewSettings> {
     let commit = match target(request, repository).await {
         Target::At(_, commit) => commit,
         Target::NotHere(_) | Target::Unknown => repository.commit("HEAD").await.ok()?,
     };
     let parsed = read(repository, &commit).await.ok()??;
-    parsed.config.review.require_sandbox
+    Some(parsed.config.review)
 }
 
 /// Looks at the engineering rules that count, as a review reads them. No check where there are none, and where they are not known.

@@ -1,39 +1,38 @@
 //! The programs that a review starts.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
 use conclave_git::{Repository, places_around};
-use conclave_opencode::{OPENCODE_VERSION, ProcessError, Search, check_version, shown_version};
+use conclave_opencode::{OPENCODE_VERSION, ProcessError, shown_version};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Found, Request, settings};
-use crate::{
-    env::names,
-    run::{
-        directory::programs_directory,
-        start::sandbox::{around_question, required_here, sandbox_here},
+use crate::run::{
+    prepare::ChosenBy,
+    start::{
+        choice::{Foreseen, foresee},
+        sandbox::{required_here, sandbox_here},
     },
 };
 
 /// The agent runtime, what it searches with, and the sandbox around it.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
-    let required = required(request).await;
-    let (runtime, mut checks) = runtime(request, required).await;
+    let of_repository = match Repository::open(request.directory()).await {
+        Ok(repository) => settings::of_review(request, &repository).await,
+        // The check of the repository says it.
+        Err(_) => None,
+    };
+    let of_repository = of_repository.unwrap_or_default();
+    let required = required_here(request.env).max(of_repository.require_sandbox);
+    let (choice, chosen_by) = ChosenBy::choose(request.runtime, of_repository.runtime, RuntimeChoice::Auto);
+    let foreseen = foresee(request.env, choice, &places(request), required, true).await;
+    let runtime = foreseen.name();
+    let mut checks = runtime_checks(foreseen, chosen_by);
     checks.push(sandbox(request, runtime, required).await);
     Found {
         checks,
         not_set_up: Vec::new(),
     }
-}
-
-/// The sandbox that the job and the settings of the target branch require of a review.
-async fn required(request: &Request<'_>) -> Option<SandboxLevel> {
-    let of_repository = match Repository::open(request.directory()).await {
-        Ok(repository) => settings::required_sandbox(request, &repository).await,
-        // The check of the repository says it.
-        Err(_) => None,
-    };
-    required_here(request.env).max(of_repository)
 }
 
 /// Directories of the repository that reviews are of.
@@ -47,58 +46,42 @@ fn places(request: &Request<'_>) -> Vec<Utf8PathBuf> {
 }
 
 /// The agent runtime that a review would use, and what it needs.
-async fn runtime(request: &Request<'_>, required: Option<SandboxLevel>) -> (RuntimeName, Vec<Check>) {
-    if request.runtime == RuntimeChoice::Native {
-        let check = Check::ok("runtime", "native, which needs no other program");
-        return (RuntimeName::Native, vec![check]);
-    }
-    let installed = programs_directory(request.env);
-    // Nothing of OpenCode runs in less of a sandbox than is required.
-    let around = match around_question(request.env, &places(request), required).await {
-        Ok(around) => around,
-        Err(failure) => return (RuntimeName::OpenCode, vec![Check::of_error("opencode", &failure)]),
+fn runtime_checks(foreseen: Foreseen, chosen_by: ChosenBy) -> Vec<Check> {
+    let chosen = match chosen_by {
+        ChosenBy::Default => "",
+        ChosenBy::Repo => ", chosen by .conclave.toml",
+        ChosenBy::Job => ", chosen by the job",
     };
-    let search = Search {
-        configured: request.env.get(names::OPENCODE).map(Utf8Path::new),
-        installed: installed.as_deref(),
-        path: request.env.path(),
-        sandbox: &around,
-    };
-    let may_be_native = request.runtime == RuntimeChoice::Auto && search.configured.is_none();
-    let opencode = async {
-        let binary = search.opencode().await?;
-        check_version(&binary, search.path, &around).await?;
-        Ok::<_, ProcessError>(binary)
-    };
-    // Both at once: one that does not answer does not add its time to the other's.
-    let (opencode, ripgrep) = tokio::join!(opencode, search.ripgrep());
-    let opencode = match opencode {
-        Err(problem) if may_be_native => return native(&problem),
-        Err(error) => Err(Check::of_error("opencode", &error)),
-        Ok(binary) => Ok(Check::ok("opencode", format!("{OPENCODE_VERSION} at {binary}"))),
-    };
-    let ripgrep = match ripgrep {
-        Err(problem) if may_be_native => return native(&problem),
-        Err(error) => Check::of_error("ripgrep", &error),
-        Ok(found) => {
-            let version = shown_version(&found.version);
-            Check::ok("ripgrep", format!("{version} at {}", found.binary))
+    let opencode = Check::ok("runtime", format!("OpenCode{chosen}"));
+    match foreseen {
+        Foreseen::Native { instead: None } => {
+            vec![Check::ok("runtime", format!("native{chosen}"))]
         }
-    };
-    let runtime = opencode.is_ok().then(|| Check::ok("runtime", "OpenCode"));
-    let checks = runtime
-        .into_iter()
-        .chain([opencode.unwrap_or_else(|failure| failure), ripgrep])
-        .collect();
-    (RuntimeName::OpenCode, checks)
+        Foreseen::Native { instead: Some(problem) } => {
+            let why = problem.to_string();
+            let why = why.split(". ").next().unwrap_or(&why);
+            vec![Check::ok("runtime", format!("native, because {why}"))]
+        }
+        Foreseen::OpenCode {
+            opencode: binary,
+            ripgrep,
+        } => {
+            let binary = found("opencode", binary, |binary| format!("{OPENCODE_VERSION} at {binary}"));
+            let ripgrep = found("ripgrep", ripgrep, |found| {
+                format!("{} at {}", shown_version(&found.version), found.binary)
+            });
+            vec![opencode, binary, ripgrep]
+        }
+        Foreseen::Refused(failure) => vec![opencode, Check::of_error("opencode", &failure)],
+    }
 }
 
-/// The native runtime in the place of an OpenCode that cannot be used.
-fn native(problem: &ProcessError) -> (RuntimeName, Vec<Check>) {
-    let why = problem.to_string();
-    let why = why.split(". ").next().unwrap_or(&why);
-    let check = Check::ok("runtime", format!("native, because {why}"));
-    (RuntimeName::Native, vec![check])
+/// The check of a program that was looked for.
+fn found<T>(name: &str, program: Result<T, ProcessError>, detail: impl FnOnce(&T) -> String) -> Check {
+    match program {
+        Ok(program) => Check::ok(name, detail(&program)),
+        Err(problem) => Check::of_error(name, &problem),
+    }
 }
 
 /// The operating system's sandbox around the agent runtime, as a review would put it up.

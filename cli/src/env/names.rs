@@ -98,7 +98,7 @@ variables! {
     HTTP_PROXY = "HTTP_PROXY";
     /// Proxy for all addresses that have no other one.
     ALL_PROXY = "ALL_PROXY";
-    /// Hosts that are reached without a proxy, with commas between them.
+    /// Hosts that are reached without a proxy, with commas between them; `*` is all of them.
     NO_PROXY = "NO_PROXY";
     /// Address behind a place in the terminal, with `{path}` and `{line}`, as in `idea://open?file={path}&line={line}`.
     EDITOR_LINK = "CONCLAVE_EDITOR_LINK";

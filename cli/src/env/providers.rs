@@ -1,7 +1,7 @@
 //! Model providers from the usual variables.
 
 use conclave_engine::plugin::{ProviderSpec, ProviderWire};
-use conclave_gateway::{Recording, Upstream, Wire};
+use conclave_gateway::{Recording, Upstream, Wire, is_base_url};
 use url::Url;
 
 use crate::{
@@ -43,14 +43,16 @@ impl Environment {
             let base = self
                 .get(names::ANTHROPIC_BASE_URL)
                 .unwrap_or("https://api.anthropic.com");
+            let mut base_url = provider_url(names::ANTHROPIC_BASE_URL, base)?;
             // Tools disagree whether this variable ends in `/v1`; both are meant the same.
-            let base = base.trim_end_matches('/').trim_end_matches("/v1");
-            let base_url = url(names::ANTHROPIC_BASE_URL, &format!("{base}/v1"))?;
+            let path = base_url.path().trim_end_matches('/').trim_end_matches("/v1");
+            let path = format!("{path}/v1");
+            base_url.set_path(&path);
             providers.push(provider("anthropic", ProviderWire::Anthropic, base_url, key));
         }
         if let Some(key) = self.get(names::OPENAI_API_KEY) {
             let base = self.get(names::OPENAI_BASE_URL).unwrap_or(OPENAI_ADDRESS);
-            let base_url = url(names::OPENAI_BASE_URL, base)?;
+            let base_url = provider_url(names::OPENAI_BASE_URL, base)?;
             let wire = self.openai_wire(&base_url)?;
             providers.push(provider("openai", wire, base_url, key));
         }
@@ -60,7 +62,7 @@ impl Environment {
             self.get(names::CLOUDFLARE_ACCOUNT_ID),
         ) {
             let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
-            let base_url = url(names::CLOUDFLARE_ACCOUNT_ID, &base)?;
+            let base_url = provider_url(names::CLOUDFLARE_ACCOUNT_ID, &base)?;
             providers.push(provider(WORKERS_AI, ProviderWire::OpenAiChat, base_url, key));
         }
         Ok(providers)
@@ -81,7 +83,7 @@ impl Environment {
         Ok(Some(ProviderSpec {
             name: COMPATIBLE.to_owned(),
             wire: self.compatible_wire()?,
-            base_url: url(names::COMPATIBLE_BASE_URL, address)?,
+            base_url: provider_url(names::COMPATIBLE_BASE_URL, address)?,
             // A model server of one's own may want none.
             credential: self.get(names::COMPATIBLE_API_KEY).map(Into::into),
             headers: Vec::new(),
@@ -142,12 +144,38 @@ pub(crate) fn recorded(recording: &Recording) -> Result<Vec<ProviderSpec>, Failu
 
 /// Reads an address from a variable.
 pub(crate) fn url(variable: &str, text: &str) -> Result<Url, Failure> {
-    match text.parse::<Url>() {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
-        Ok(_) | Err(_) => Err(Failure::Settings(format!(
-            "{variable} is not an address: it has to begin with https:// (or http://)"
-        ))),
+    let behind = text.split_once("://").and_then(|(scheme, behind)| {
+        let is_http = ["http", "https"].iter().any(|http| scheme.eq_ignore_ascii_case(http));
+        is_http.then_some(behind)
+    });
+    let problem = match (text.parse::<Url>(), behind) {
+        // The first part of the path would be taken for the host.
+        (Ok(_), Some(behind)) if behind.starts_with(['/', '\\']) => "empty host".to_owned(),
+        (Ok(url), _) if matches!(url.scheme(), "http" | "https") => return Ok(url),
+        // These words repeat nothing of the address.
+        (Err(error), Some(_)) => error.to_string(),
+        _ => {
+            return Err(Failure::Settings(format!(
+                "{variable} is not an address: it has to begin with https:// (or http://)"
+            )));
+        }
+    };
+    Err(Failure::Settings(format!(
+        "{variable} is not an address ({problem}): write it as https://HOST/PATH"
+    )))
+}
+
+/// Reads the address of a provider from a variable, by the rule of the gateway that calls it.
+pub(crate) fn provider_url(variable: &str, text: &str) -> Result<Url, Failure> {
+    let url = url(variable, text)?;
+    if is_base_url(&url) {
+        return Ok(url);
     }
+    // Not the address itself: it may hold a password.
+    Err(Failure::Settings(format!(
+        "{variable} cannot be used: the address of a provider has no user, password, query and fragment. Write it as \
+         https://HOST/PATH; a key has a variable of its own"
+    )))
 }
 
 /// A provider as the gateway has to know it.
@@ -262,10 +290,27 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_and_empty_is_missing() {
         assert!(read_from(&[("OPENAI_API_KEY", "")]).expect("no fault").is_empty());
-        let error = read_from(&[("OPENAI_API_KEY", "x"), ("OPENAI_BASE_URL", "localhost:11434")]).expect_err("no URL");
-        assert!(
-            error.to_string().starts_with("OPENAI_BASE_URL is not an address"),
-            "{error}"
-        );
+        for (address, said) in [
+            ("localhost:11434", "is not an address: it has to begin with https://"),
+            ("ftp://localhost", "is not an address: it has to begin with https://"),
+            ("http://", "is not an address (empty host)"),
+            ("http:///v1", "is not an address (empty host)"),
+            ("http://127.0.0.1:99999", "is not an address (invalid port number)"),
+            ("http://me:hidden@localhost", "cannot be used"),
+            ("https://localhost/v1?key=hidden", "cannot be used"),
+            ("https://localhost/v1#hidden", "cannot be used"),
+        ] {
+            for (variable, key) in [
+                ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+                ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+                ("CONCLAVE_COMPATIBLE_BASE_URL", "CONCLAVE_COMPATIBLE_API_KEY"),
+            ] {
+                let error = read_from(&[(key, "x"), (variable, address)])
+                    .expect_err(address)
+                    .to_string();
+                assert!(error.starts_with(&format!("{variable} {said}")), "{error}");
+                assert!(!error.contains("hidden"), "{error}");
+            }
+        }
     }
 }

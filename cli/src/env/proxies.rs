@@ -25,7 +25,6 @@ impl NamedProxy<'_> {
         let url = url.ok()?;
         let port = match url.scheme() {
             "http" | "https" => url.port_or_known_default()?,
-            "socks4" | "socks4a" | "socks5" | "socks5h" => url.port().unwrap_or(1080),
             _ => return None,
         };
         let host = url.host_str().filter(|host| !host.is_empty())?;
@@ -34,34 +33,61 @@ impl NamedProxy<'_> {
 
     /// The problem of an address that no client can use.
     pub(crate) fn problem(&self) -> String {
-        format!("{} is not the address of a proxy", self.variable)
+        let scheme = self.address.split_once("://").map_or("", |(scheme, _)| scheme);
+        if scheme.to_ascii_lowercase().starts_with("socks") {
+            format!("{} names a SOCKS proxy, which Conclave cannot use", self.variable)
+        } else {
+            format!("{} is not the address of a proxy", self.variable)
+        }
     }
 
     /// The remedy for it.
     pub(crate) fn remedy(&self) -> String {
-        format!("write it as http://HOST:PORT, or leave {} empty", self.variable)
+        format!(
+            "write it as http://HOST:PORT, the address of an HTTP proxy, or leave {} empty",
+            self.variable
+        )
     }
 }
 
 impl Environment {
-    /// All proxies that are named, in both spellings of the variables.
-    pub(crate) fn named_proxies(&self) -> Vec<NamedProxy<'_>> {
-        let all = [names::HTTPS_PROXY, names::HTTP_PROXY, names::ALL_PROXY];
-        let spellings = all.into_iter().flat_map(|name| [name.to_owned(), name.to_lowercase()]);
-        spellings
-            .filter_map(|variable| {
-                let address = self.get(&variable)?;
-                Some(NamedProxy { variable, address })
-            })
-            .collect()
+    /// Returns whether `NO_PROXY` names all hosts.
+    pub(crate) fn goes_past_proxies(&self) -> bool {
+        let named = self
+            .get(names::NO_PROXY)
+            .or_else(|| self.get(&names::NO_PROXY.to_lowercase()));
+        named.is_some_and(|hosts| hosts.split(',').any(|host| host.trim() == "*"))
     }
 
-    /// Refuses a proxy that cannot be used: requests would go past it.
+    /// The proxies that may be asked, in both spellings of the variables.
+    pub(crate) fn named_proxies(&self) -> Vec<NamedProxy<'_>> {
+        if self.goes_past_proxies() {
+            return Vec::new();
+        }
+        let named = |name: &str| {
+            let spellings = [name.to_owned(), name.to_lowercase()].into_iter();
+            let named = spellings.filter_map(|variable| {
+                let address = self.get(&variable)?;
+                Some(NamedProxy { variable, address })
+            });
+            named.collect::<Vec<_>>()
+        };
+        let (secure, plain) = (named(names::HTTPS_PROXY), named(names::HTTP_PROXY));
+        // No address is left for this one where both others are there.
+        let rest = if secure.is_empty() || plain.is_empty() {
+            named(names::ALL_PROXY)
+        } else {
+            Vec::new()
+        };
+        secure.into_iter().chain(plain).chain(rest).collect()
+    }
+
+    /// Refuses a proxy that cannot be used: requests would go past it, or nowhere.
     pub(crate) fn check_proxies(&self) -> Result<(), Failure> {
         match self.named_proxies().iter().find(|proxy| proxy.place().is_none()) {
             None => Ok(()),
             Some(proxy) => Err(Failure::Settings(format!(
-                "{}, and requests would go without one. {}",
+                "{}. {}",
                 proxy.problem(),
                 capitalized(&proxy.remedy())
             ))),
@@ -75,12 +101,20 @@ mod tests {
 
     #[test]
     fn a_proxy_that_no_client_can_use_is_refused_without_its_password() {
+        let wrong = |address: &str| {
+            if address.to_lowercase().starts_with("socks") {
+                "names a SOCKS proxy, which Conclave cannot use"
+            } else {
+                "is not the address of a proxy"
+            }
+        };
         for (address, place) in [
             ("http://127.0.0.1:3128", Some(("127.0.0.1", 3128))),
             ("https://me:secret@proxy.example.com", Some(("proxy.example.com", 443))),
             ("proxy.example.com:8080", Some(("proxy.example.com", 8080))),
             ("me:secret@proxy", Some(("proxy", 80))),
-            ("socks5h://proxy", Some(("proxy", 1080))),
+            ("socks5h://me:secret@proxy:1080", None),
+            ("SOCKS4://proxy", None),
             ("nonsense://", None),
             ("nonsense://me:secret@proxy:1", None),
             ("http://", None),
@@ -97,7 +131,7 @@ mod tests {
                     (Some(_), refused) => assert_eq!(refused, Ok(()), "{address}"),
                     (None, Ok(())) => panic!("{address} is taken"),
                     (None, Err(text)) => assert!(
-                        text.starts_with(&format!("{variable} is not the address of a proxy"))
+                        text.starts_with(&format!("{variable} {}", wrong(address)))
                             && text.contains("http://HOST:PORT")
                             && !text.contains("secret"),
                         "{text}"
@@ -107,5 +141,27 @@ mod tests {
         }
         let empty = Environment::new([("HTTPS_PROXY".into(), " ".into())]);
         assert!(empty.named_proxies().is_empty());
+    }
+
+    #[test]
+    fn a_proxy_that_nothing_is_left_for_is_not_looked_at() {
+        let named = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            let env = Environment::new(variables);
+            let named = env.named_proxies().into_iter().map(|proxy| proxy.variable);
+            named.collect::<Vec<_>>()
+        };
+        let (https, http) = (("https_proxy", "http://p:1"), ("HTTP_PROXY", "http://p:1"));
+        let all = ("all_proxy", "socks5://p:1");
+        assert_eq!(named(&[https, http, all]), ["https_proxy", "HTTP_PROXY"]);
+        assert_eq!(named(&[http, all]), ["HTTP_PROXY", "all_proxy"]);
+        for (variable, hosts) in [("NO_PROXY", "*"), ("no_proxy", "localhost, *")] {
+            assert_eq!(
+                named(&[https, http, all, (variable, hosts)]),
+                [] as [&str; 0],
+                "{hosts}"
+            );
+        }
+        assert_eq!(named(&[http, ("NO_PROXY", "*.example.com")]), ["HTTP_PROXY"]);
     }
 }

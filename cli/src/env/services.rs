@@ -9,7 +9,10 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
 use crate::{
-    env::{Environment, names, providers::url},
+    env::{
+        Environment, names,
+        providers::{provider_url, url},
+    },
     exit::Failure,
 };
 
@@ -105,7 +108,7 @@ impl Environment {
         let gateway = self.get(names::CLOUDFLARE_GATEWAY_ID);
         let (named_by, address) = match (own, gateway) {
             (None, None) => return Ok(None),
-            (Some(address), _) => (names::AI_GATEWAY_URL, url(names::AI_GATEWAY_URL, address)?),
+            (Some(address), _) => (names::AI_GATEWAY_URL, provider_url(names::AI_GATEWAY_URL, address)?),
             (None, Some(gateway)) => {
                 let name = names::CLOUDFLARE_GATEWAY_ID;
                 let account = self.get(names::CLOUDFLARE_ACCOUNT_ID).ok_or_else(|| {

@@ -4,12 +4,15 @@ use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::model::ModelId;
 
 /// One line: these models, and what happened to them.
+#[derive(Default)]
 struct Line {
     /// In the order in which it happened.
     models: Vec<ModelId>,
     /// The model that the first of them stood in for, the second for the first, and so on.
     stood_in_for: Option<ModelId>,
     said: String,
+    /// The model that was refused, and with which status, in a line about a refusal.
+    refused: Option<(ModelId, u16)>,
     count: usize,
 }
 
@@ -18,6 +21,12 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
     let mut lines: Vec<Line> = Vec::new();
     for event in events {
         match event {
+            // Words that differ in a number from call to call are one cause.
+            GatewayEvent::Rejected {
+                model: Some(model),
+                refusal: Some(refusal),
+                ..
+            } => add_event(&mut lines, event, Some((model.clone(), refusal.status))),
             // The review's account says what became of the call; only a refused key is a person's to mend.
             GatewayEvent::Rejected { model, reason, .. }
                 if model.is_none() || *reason != Rejection::CredentialsRejected => {}
@@ -28,24 +37,27 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
             }
             GatewayEvent::Retried { model, fault, .. } => add(&mut lines, model, format!("asked again ({fault})")),
             GatewayEvent::CircuitChanged { model, change } => add(&mut lines, model, change.to_string()),
-            event => {
-                let said = event.to_string();
-                match lines
-                    .iter_mut()
-                    .find(|line| line.models.is_empty() && line.said == said)
-                {
-                    Some(line) => line.count += 1,
-                    None => lines.push(Line {
-                        models: Vec::new(),
-                        stood_in_for: None,
-                        said,
-                        count: 1,
-                    }),
-                }
-            }
+            event => add_event(&mut lines, event, None),
         }
     }
     lines.iter().map(Line::text).collect()
+}
+
+/// Adds an event, to the line of those that say the same or are about the same refusal.
+fn add_event(lines: &mut Vec<Line>, event: &GatewayEvent, refused: Option<(ModelId, u16)>) {
+    let said = event.to_string();
+    let is_same = |line: &&mut Line| {
+        line.models.is_empty() && line.refused == refused && (refused.is_some() || line.said == said)
+    };
+    match lines.iter_mut().find(is_same) {
+        Some(line) => line.count += 1,
+        None => lines.push(Line {
+            said,
+            refused,
+            count: 1,
+            ..Line::default()
+        }),
+    }
 }
 
 /// Adds what happened to a model, to the line of the others of its provider to which the same happened.
@@ -65,9 +77,9 @@ fn add(lines: &mut Vec<Line>, model: &ModelId, said: String) {
         }
         None => lines.push(Line {
             models: vec![model.clone()],
-            stood_in_for: None,
             said,
             count: 1,
+            ..Line::default()
         }),
     }
 }
@@ -91,6 +103,7 @@ fn add_fallback(lines: &mut Vec<Line>, from: &ModelId, to: &ModelId, reason: Str
             stood_in_for: Some(from.clone()),
             said: reason,
             count: 1,
+            ..Line::default()
         }),
     }
 }
@@ -123,7 +136,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use conclave_engine::ports::SessionId;
-    use conclave_gateway::{FailureClass, FallbackReason, ProviderFault};
+    use conclave_gateway::{FailureClass, FallbackReason, ProviderFault, Refusal, RefusalAnswer};
 
     use super::*;
 
@@ -132,18 +145,37 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_key_is_told_once_with_what_to_do() {
-        let refused = GatewayEvent::Rejected {
+    fn a_refusal_is_told_once_with_the_providers_words_and_what_to_do() {
+        let refused = |status, words: &str, reason| GatewayEvent::Rejected {
             session: None,
             model: Some(model("anthropic/claude-sonnet-5")),
-            reason: Rejection::CredentialsRejected,
+            reason,
+            refusal: Some(Refusal {
+                status,
+                answer: RefusalAnswer::Words(words.to_owned()),
+                keyless: false,
+            }),
         };
-        let lines = gateway_lines(&[refused.clone(), refused]);
+        let key = |words| refused(401, words, Rejection::CredentialsRejected);
+        let nothing_to_say = GatewayEvent::Rejected {
+            session: None,
+            model: Some(model("anthropic/claude-sonnet-5")),
+            reason: Rejection::RequestRejected,
+            refusal: None,
+        };
+        let lines = gateway_lines(&[
+            key("invalid key, request 1"),
+            nothing_to_say,
+            key("invalid key, request 2"),
+            refused(400, "no such role", Rejection::RequestRejected),
+        ]);
         assert_eq!(
             lines,
             [
-                "anthropic refused the key for anthropic/claude-sonnet-5 (mistyped, expired, or without the right; `conclave \
-                 doctor` shows its words), 2 times"
+                "anthropic refused the key for anthropic/claude-sonnet-5 (401: \"invalid key, request 1\"): it is mistyped, expired, \
+                 or without the right, 2 times",
+                "anthropic refused a call of anthropic/claude-sonnet-5 (400: \"no such role\"): correct what it names; `conclave \
+                 doctor` checks the address and the key"
             ]
         );
     }

@@ -21,6 +21,7 @@ use conclave_shared::{
     pricing::TokenUsage,
     reviewer::ReviewerName,
     risk::RiskTier,
+    sandbox::SandboxLevel,
 };
 use serde::Serialize;
 
@@ -30,10 +31,10 @@ use super::{
     prepare::{ChosenBy, Prepared, change::Source, components::Components, overrides::no_reviewer, prepare},
     scratch::Scratch,
     start::{
-        choice::find_programs,
+        choice::foresee,
         inputs,
         opencode::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
-        sandbox::{around_question, required_here},
+        sandbox::required_here,
         section_mark::SectionMark,
     },
 };
@@ -41,7 +42,6 @@ use crate::{
     args::{Format, PlanningArguments},
     context::Context,
     diff::Written,
-    env::names,
     exit::{Exit, Failure},
     output::door::{self, Keep},
 };
@@ -171,6 +171,8 @@ pub(crate) struct PlannedEstimate {
 pub(crate) struct PlanRequest<'a> {
     pub(crate) planning: &'a PlanningArguments,
     pub(crate) format: Format,
+    /// The least sandbox that the job accepts.
+    pub(crate) required: Option<SandboxLevel>,
     /// True if `opencode.json` is shown instead, with the plugin behind each line.
     pub(crate) explain: bool,
 }
@@ -208,8 +210,7 @@ pub(crate) async fn plan(
         }
         return Ok(Exit::Reviewed);
     }
-    let of_repo = prepared.repo.in_force.config.review.runtime;
-    let runtime = runtime(request.planning.runtime, of_repo, &mut prepared, context).await;
+    let runtime = runtime(request.planning.runtime, request.required, &mut prepared, context).await;
     let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     match request.format {
         Format::Json => output.print_json(&document),
@@ -230,11 +231,9 @@ pub(crate) async fn explanation(
     let components = Components::new(&source, None, &context.env)?;
     let notes = components.notes.clone();
     let mut prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
-    let (of_repo, mode) = {
-        let review = &prepared.repo.in_force.config.review;
-        (review.runtime, review.mode)
-    };
-    let runtime = runtime(planning.runtime, of_repo, &mut prepared, context).await;
+    let mode = prepared.repo.in_force.config.review.mode;
+    let required = required_here(&context.env);
+    let runtime = runtime(planning.runtime, required, &mut prepared, context).await;
     let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     let text = context.redactor.redact(&page::plan(&document));
     Ok((door::clean(text.trim(), Keep::Text), mode))
@@ -261,36 +260,19 @@ impl Progress for Silent {
 /// warning of the plan.
 async fn runtime(
     job: Option<RuntimeChoice>,
-    repo: Option<RuntimeChoice>,
+    required: Option<SandboxLevel>,
     prepared: &mut Prepared,
     context: &Context,
 ) -> PlannedRuntime {
-    let (choice, chosen_by) = ChosenBy::choose(job, repo, RuntimeChoice::Auto);
-    let is_asked_for = choice == RuntimeChoice::OpenCode || context.env.get(names::OPENCODE).is_some();
-    // A program that has to be asked for its version runs in what is required of a review, or not at all.
-    let of_repository = prepared.repo.in_force.config.review.require_sandbox;
-    let required = required_here(&context.env).max(of_repository);
-    let found = async {
-        let sandbox = around_question(&context.env, &prepared.job.repository.places(), required).await?;
-        Ok::<_, Failure>(find_programs(&context.env, &sandbox).await?)
-    };
-    let (is_opencode, problem) = match choice {
-        RuntimeChoice::Native => (false, None),
-        RuntimeChoice::OpenCode | RuntimeChoice::Auto => match found.await {
-            Ok(_) => (true, None),
-            Err(problem @ Failure::Sandbox { .. }) => (true, Some(problem)),
-            Err(problem) if is_asked_for => (true, Some(problem)),
-            Err(_) => (false, None),
-        },
-    };
-    if let Some(problem) = problem {
+    let of_repository = &prepared.repo.in_force.config.review;
+    let (choice, chosen_by) = ChosenBy::choose(job, of_repository.runtime, RuntimeChoice::Auto);
+    let required = required.max(of_repository.require_sandbox);
+    let places = prepared.job.repository.places();
+    let foreseen = foresee(&context.env, choice, &places, required, false).await;
+    let name = foreseen.name();
+    if let Some(problem) = foreseen.problem(&context.env, required).await {
         prepared.warnings.push(format!("a review could not start: {problem}"));
     }
-    let name = if is_opencode {
-        RuntimeName::OpenCode
-    } else {
-        RuntimeName::Native
-    };
     PlannedRuntime { name, chosen_by }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{HttpSettings, Upstream, client, headers::provider_headers};
 use crate::{
-    errors::{ConfigError, message},
+    errors::{ConfigError, is_page, message},
     wire::Wire,
 };
 
@@ -66,6 +66,10 @@ pub async fn examine(
 }
 
 fn answer(status: u16, body: &[u8]) -> KeyAnswer {
+    // A 401 may be a page of what stands in front of the provider, and asks for a key all the same.
+    if status == 403 && is_page(&String::from_utf8_lossy(body)) {
+        return KeyAnswer::NoProvider(status);
+    }
     let parsed = serde_json::from_slice::<Value>(body);
     let is_json = parsed.is_ok();
     let body = parsed.unwrap_or_default();
@@ -159,6 +163,9 @@ mod tests {
             answer(401, refused),
             KeyAnswer::Refused(401, "Authentication error".to_owned())
         );
+        let page = answer(401, b"<html>");
+        assert_eq!(page, KeyAnswer::Refused(401, "without a word about why".to_owned()));
+        assert_eq!(answer(403, b"\n<!doctype html>"), KeyAnswer::NoProvider(403));
         assert_eq!(answer(404, b"<html>"), KeyAnswer::Unknown(404));
         assert_eq!(answer(200, br#"{"data":[]}"#), KeyAnswer::Taken(Vec::new()));
         let bare = answer(200, br#"[{"id":"qwen3"}]"#);

@@ -25,8 +25,9 @@ use crate::{
     cache::{Canonical, WarmingPermit, canonical},
     clock::now,
     config::Limits,
-    errors::CallFailure,
+    errors::{CallFailure, RefusalAnswer, shown_address},
     event::GatewayEvent,
+    provider::Provider,
     recording::{CallRecording, CallSource},
     wire::{Adaptation, is_whole_answer, text_of_body},
 };
@@ -195,7 +196,7 @@ impl Attempt<'_> {
             }
         })?;
         if !response.status().is_success() {
-            return Err(refusal(core, response, recording).await);
+            return Err(refusal(core, provider, response, recording).await);
         }
         let kind = response.headers().get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -219,17 +220,30 @@ impl Attempt<'_> {
 }
 
 /// Reads an error response. Its text is for our log and our classification, never for the runtime.
-async fn refusal(core: &Core, mut response: Response, recording: Option<&mut CallRecording>) -> CallFailure {
+async fn refusal(
+    core: &Core,
+    provider: &Provider,
+    mut response: Response,
+    recording: Option<&mut CallRecording>,
+) -> CallFailure {
     let status = response.status();
     let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
     // The provider's own clock says how long it is until a date, so that a wrong one here does no harm.
     let theirs = value("date").and_then(http_date).unwrap_or_else(SystemTime::now);
     let retry_after = retry_after(value("retry-after"), value("retry-after-ms"), Some(theirs));
+    let redirect = value("location").filter(|_| status.is_redirection());
+    let redirect = redirect.and_then(|address| provider.endpoint.join(address).ok());
     // Half of an explanation is still one.
     let body = body_of(&mut response, MAX_ERROR).await;
     let text = String::from_utf8_lossy(&body);
     let masked = core.redactor.redact(&text);
-    let failure = CallFailure::refused(status.as_u16(), retry_after, &masked);
+    let mut failure = CallFailure::refused(status.as_u16(), retry_after, &masked);
+    if let Some(refusal) = &mut failure.refusal {
+        refusal.keyless = provider.keyless;
+        if let Some(address) = redirect {
+            refusal.answer = RefusalAnswer::Redirect(core.redactor.redact(&shown_address(&address)));
+        }
+    }
     let said: String = masked.chars().filter(|c| !c.is_control()).take(500).collect();
     tracing::info!(status = status.as_u16(), class = %failure.class, said, "the provider refused");
     if let Some(recording) = recording {

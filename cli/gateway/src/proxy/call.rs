@@ -1,13 +1,13 @@
 //! One call of the runtime that was let in.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use conclave_shared::model::ModelId;
 
 use super::{core::Core, in_flight::InFlightRequest};
-use crate::provider::Provider;
+use crate::{errors::Refusal, provider::Provider};
 
 /// One call of the runtime that was let in.
 pub(crate) struct Call<'a> {
@@ -21,4 +21,6 @@ pub(crate) struct Call<'a> {
     pub(crate) headers: HeaderMap,
     /// The body as the runtime wrote it.
     pub(crate) body: Bytes,
+    /// The refusal of the last attempt, if it was refused for good.
+    pub(crate) refusal: Mutex<Option<Refusal>>,
 }

@@ -1,6 +1,6 @@
 //! The door: admits a request, and finds its provider and session.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::{
     Router,
@@ -22,8 +22,9 @@ use super::{
     session::Session,
 };
 use crate::{
-    errors::Rejection,
+    errors::{Refusal, Rejection},
     event::GatewayEvent,
+    lock::locked,
     provider::{Provider, client_headers, forwarded},
     wire::{Outline, Wire},
 };
@@ -41,6 +42,8 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
 struct Caller {
     session: Option<SessionId>,
     model: Option<ModelId>,
+    /// The provider's refusal, if the call is refused for that.
+    refusal: Option<Refusal>,
 }
 
 impl Caller {
@@ -50,6 +53,7 @@ impl Caller {
             session: self.session,
             model: self.model,
             reason,
+            refusal: self.refusal,
         });
     }
 }
@@ -154,8 +158,13 @@ async fn proceed(
         asked,
         headers,
         body,
+        refusal: Mutex::default(),
     };
-    call.run().await
+    let opened = call.run().await;
+    if matches!(opened, Err(Rejection::CredentialsRejected | Rejection::RequestRejected)) {
+        caller.refusal = locked(&call.refusal).take();
+    }
+    opened
 }
 
 /// The provider behind `/<provider>/v1/messages`, `/<provider>/v1/chat/completions` or `/<provider>/v1/responses`.

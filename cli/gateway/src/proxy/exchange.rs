@@ -18,6 +18,7 @@ use crate::{
     clock::now,
     errors::{CallFailure, Rejection},
     event::{FallbackReason, GatewayEvent},
+    lock::locked,
 };
 
 /// Interval at which a call that waits for a probe shows that it is alive.
@@ -115,6 +116,7 @@ impl Call<'_> {
                 }
                 Err(failure) => failure,
             };
+            locked(&self.refusal).clone_from(&failure.refusal);
             self.request.touch();
             if failure.unrecorded {
                 return Err(Rejection::NotRecorded);

@@ -155,6 +155,7 @@ impl Relay {
             session: Some(session.id.clone()),
             model: Some(model),
             reason,
+            refusal: None,
         });
         Err(AnswerCut::Final(reason))
     }

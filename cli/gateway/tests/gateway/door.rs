@@ -175,11 +175,19 @@ async fn events_tell_what_was_refused() {
     let rig = rig().await;
     rig.provider.inject(conclave_scripted_provider::Fault::status(403));
     rig.ask(OPUS_NEW, "x").await;
-    let expected = GatewayEvent::Rejected {
-        session: Some(session("ses_a")),
-        model: Some(model(OPUS_NEW)),
-        reason: Rejection::CredentialsRejected,
+    let events = rig.gateway.events();
+    let [
+        GatewayEvent::Rejected {
+            session: id,
+            model: asked,
+            reason: Rejection::CredentialsRejected,
+            refusal: Some(refusal),
+        },
+    ] = &events[..]
+    else {
+        panic!("{events:?}")
     };
-    assert_eq!(rig.gateway.events(), [expected]);
+    assert_eq!((id, asked), (&Some(session("ses_a")), &Some(model(OPUS_NEW))));
+    assert_eq!((refusal.status, refusal.keyless), (403, false));
     assert!(!FailureClass::Auth.is_provider_fault());
 }

@@ -1,11 +1,15 @@
 //! Errors before the first byte.
 
+use axum::{body::Body, http::Response};
 use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_resilience::classify::ProviderFault;
 use conclave_scripted_provider::{Fault, Position};
 
-use crate::rig::{FORMATS, OPUS_NEW, model, rig, rig_with, session, upstream};
+use crate::{
+    raw::Raw,
+    rig::{CREDENTIAL, FORMATS, OPUS_NEW, model, rig, rig_with, session, upstream},
+};
 
 #[tokio::test]
 async fn faults_that_pass_are_not_noticed() {
@@ -175,6 +179,52 @@ async fn an_error_frame_about_the_request_is_final_before_the_first_content() {
         session: Some(session("ses_a")),
         model: Some(model(OPUS_NEW)),
         reason: Rejection::RequestRejected,
+        refusal: None,
     };
     assert_eq!(rig.gateway.events(), [rejected]);
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_in_the_providers_words_without_a_secret() {
+    let key = format!(r#"{{"error":{{"message":"no key {CREDENTIAL}"}}}}"#);
+    for (status, location, body, keyless, said) in [
+        (
+            400_u16,
+            "",
+            r#"{"error":{"message":"no such role"}}"#,
+            false,
+            "(400: \"no such role\")",
+        ),
+        (401, "", key.as_str(), false, "(401: \"no key [redacted]\")"),
+        (401, "", "", true, "none is set (401, without a word about why)"),
+        (403, "", "<html>Blocked</html>", false, "with a page in place of"),
+        (302, "/sign-in?state=hidden", "<html>", false, "/sign-in (302)"),
+        (
+            307,
+            "https://other.example/v1",
+            "",
+            false,
+            "https://other.example/v1 (307)",
+        ),
+    ] {
+        let body = body.to_owned();
+        let raw = Raw::start(move |_| {
+            let response = Response::builder().status(status).header("location", location);
+            response.body(Body::from(body.clone())).unwrap()
+        })
+        .await;
+        let rig = rig_with(|config| {
+            config.providers = vec![upstream("anthropic", &raw.url)];
+            if keyless {
+                config.providers[0].credential = None;
+            }
+        })
+        .await;
+        rig.ask(OPUS_NEW, "x").await;
+        let events = rig.gateway.events();
+        let text = events.last().unwrap().to_string();
+        assert!(text.starts_with("anthropic ") && text.contains(said), "{text}");
+        assert!(!text.contains("hidden") && !text.contains(CREDENTIAL), "{text}");
+        assert_eq!(raw.seen().len(), 1, "{said}");
+    }
 }

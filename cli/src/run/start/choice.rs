@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
-use conclave_opencode::{ProcessError, Programs, Sandbox, Search, StartError, no_opencode, unfit_place};
+use conclave_opencode::{
+    Answered, ProcessError, Programs, Sandbox, Search, StartError, check_version, no_opencode, unfit_place,
+};
 use conclave_sandbox::SandboxStatus;
 use conclave_shared::{redact::Redactor, sandbox::SandboxLevel};
 use secrecy::SecretString;
@@ -15,7 +17,7 @@ use tokio::sync::watch;
 
 use super::{
     opencode::{Child, Wanted},
-    sandbox::{around_child, compare, demand, sandbox_here},
+    sandbox::{around_child, around_question, compare, demand, sandbox_here},
 };
 use crate::{
     env::{Environment, names},
@@ -70,17 +72,102 @@ pub(crate) struct Place<'a> {
     pub(crate) required: Option<SandboxLevel>,
 }
 
-/// The programs that OpenCode as a runtime consists of. Where nothing names them, a problem is why `auto` is the native runtime. One
-/// that has to be asked for its version is in this sandbox then.
-pub(crate) async fn find_programs(env: &Environment, sandbox: &Sandbox) -> Result<Programs, ProcessError> {
-    let installed = programs_directory(env);
-    let search = Search {
+/// Returns whether the native runtime takes OpenCode's place where that cannot be used. A binary that is named is meant.
+fn is_replaceable(env: &Environment, choice: Option<RuntimeChoice>) -> bool {
+    choice != Some(RuntimeChoice::OpenCode) && env.get(names::OPENCODE).is_none()
+}
+
+/// The search for the programs that OpenCode as a runtime consists of. One that has to be asked for its version is in this sandbox then.
+fn search<'a>(env: &'a Environment, installed: Option<&'a Utf8Path>, sandbox: &'a Sandbox) -> Search<'a> {
+    Search {
         configured: env.get(names::OPENCODE).map(Utf8Path::new),
-        installed: installed.as_deref(),
+        installed,
         path: env.path(),
         sandbox,
+    }
+}
+
+/// The programs of OpenCode. Where nothing names them, a problem is why `auto` is the native runtime.
+async fn find_programs(env: &Environment, sandbox: &Sandbox) -> Result<Programs, ProcessError> {
+    let installed = programs_directory(env);
+    search(env, installed.as_deref(), sandbox).programs().await
+}
+
+/// The agent runtime that a review here would run on, as far as that is known without starting it.
+#[derive(Debug)]
+pub(crate) enum Foreseen {
+    /// The native one.
+    Native {
+        /// The cause why it is not OpenCode, where it could have been.
+        instead: Option<ProcessError>,
+    },
+    /// OpenCode, with its programs, or why a review could not start.
+    OpenCode {
+        opencode: Result<Utf8PathBuf, ProcessError>,
+        ripgrep: Result<Answered, ProcessError>,
+    },
+    /// OpenCode, of which nothing may run here, not even to say its version.
+    Refused(Failure),
+}
+
+/// Foresees the runtime of a review that this is chosen for, which requires this sandbox. OpenCode's version is asked for only if that
+/// is wished: it takes as long as half a start.
+pub(crate) async fn foresee(
+    env: &Environment,
+    choice: RuntimeChoice,
+    places: &[Utf8PathBuf],
+    required: Option<SandboxLevel>,
+    asks_version: bool,
+) -> Foreseen {
+    if choice == RuntimeChoice::Native {
+        return Foreseen::Native { instead: None };
+    }
+    let is_replaceable = is_replaceable(env, Some(choice));
+    let installed = programs_directory(env);
+    if is_replaceable && let Some(problem) = no_opencode(installed.as_deref(), env.path()) {
+        return Foreseen::Native { instead: Some(problem) };
+    }
+    // Nothing of OpenCode runs in less of a sandbox than is required.
+    let sandbox = match around_question(env, places, required).await {
+        Ok(sandbox) => sandbox,
+        Err(failure) => return Foreseen::Refused(failure),
     };
-    search.programs().await
+    let search = search(env, installed.as_deref(), &sandbox);
+    let opencode = async {
+        let binary = search.opencode().await?;
+        if asks_version {
+            check_version(&binary, search.path, &sandbox).await?;
+        }
+        Ok::<_, ProcessError>(binary)
+    };
+    // Both at once: one that does not answer does not add its time to the other's.
+    let found = tokio::join!(opencode, search.ripgrep());
+    match found {
+        (Err(problem), _) | (_, Err(problem)) if is_replaceable => Foreseen::Native { instead: Some(problem) },
+        (opencode, ripgrep) => Foreseen::OpenCode { opencode, ripgrep },
+    }
+}
+
+impl Foreseen {
+    /// Which one it is.
+    pub(crate) const fn name(&self) -> RuntimeName {
+        match self {
+            Self::Native { .. } => RuntimeName::Native,
+            Self::OpenCode { .. } | Self::Refused(_) => RuntimeName::OpenCode,
+        }
+    }
+
+    /// The reason why a review that requires this sandbox could not start on it.
+    pub(crate) async fn problem(self, env: &Environment, required: Option<SandboxLevel>) -> Option<Failure> {
+        match self {
+            Self::Refused(failure) => Some(failure),
+            Self::OpenCode { opencode, ripgrep } => opencode.err().or(ripgrep.err()).map(Failure::from),
+            Self::Native { .. } => {
+                let here = sandbox_here(env, &[], RuntimeName::Native).await;
+                here.and_then(|here| compare(here, required)).err()
+            }
+        }
+    }
 }
 
 /// Returns whether a problem is one of an OpenCode or a ripgrep that is there: another version, one that cannot be started, or one that
@@ -109,10 +196,7 @@ impl Starting {
         if choice == Some(RuntimeChoice::Native) {
             return Ok(Self::Native { instead: None });
         }
-        // A binary that is named is meant.
-        let is_named = env.get(names::OPENCODE).is_some();
-        if choice != Some(RuntimeChoice::OpenCode)
-            && !is_named
+        if is_replaceable(env, choice)
             && let Some(problem) = no_opencode(programs_directory(env).as_deref(), env.path())
         {
             // Where there is none, its sandbox need not be possible: an image may have no shell to try it with.
@@ -136,7 +220,7 @@ impl Starting {
             }
         }
         let sandbox = around_child(env, place.workspace, &[])?;
-        let replaceable = choice != Some(RuntimeChoice::OpenCode) && !is_named;
+        let replaceable = is_replaceable(env, choice);
         let programs = match unfit_place(place.scratch) {
             Some(problem) => Err(problem),
             None => find_programs(env, &sandbox).await,
@@ -236,6 +320,59 @@ impl Starting {
     pub(crate) async fn stop(self) {
         if let Self::OpenCode { child, .. } = self {
             child.stop().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The runtime that is foreseen where there is no program at all, and why a review could not start on it.
+    async fn without_programs(
+        choice: RuntimeChoice,
+        variables: &[(&str, &str)],
+        required: Option<SandboxLevel>,
+    ) -> (RuntimeName, Option<String>) {
+        let empty = tempfile::tempdir().expect("a directory");
+        let path = empty.path().to_str().expect("UTF-8");
+        let path = [("PATH", path)];
+        let variables = variables.iter().chain(&path);
+        let env = Environment::new(variables.map(|(name, value)| ((*name).into(), (*value).into())));
+        let foreseen = foresee(&env, choice, &[], required, true).await;
+        let name = foreseen.name();
+        let problem = foreseen.problem(&env, required).await;
+        (name, problem.map(|problem| problem.to_string()))
+    }
+
+    #[tokio::test]
+    async fn a_runtime_is_foreseen_with_what_keeps_a_review_from_starting() {
+        let (auto, opencode, native) = (RuntimeChoice::Auto, RuntimeChoice::OpenCode, RuntimeChoice::Native);
+        let none: &[(&str, &str)] = &[];
+        let named: &[(&str, &str)] = &[("CONCLAVE_OPENCODE", "/nowhere/opencode")];
+        let off: &[(&str, &str)] = &[("CONCLAVE_SANDBOX", "off")];
+        let (all, part) = (Some(SandboxLevel::Enforced), Some(SandboxLevel::Partial));
+        for (choice, variables, required, name, problem) in [
+            (auto, none, None, RuntimeName::Native, None),
+            (native, named, None, RuntimeName::Native, None),
+            (opencode, none, None, RuntimeName::OpenCode, Some("is not installed")),
+            (auto, named, None, RuntimeName::OpenCode, Some("which is not a file")),
+            // Threads of one's own never have all of a sandbox.
+            (native, none, all, RuntimeName::Native, Some("has to be `enforced`")),
+            // The sandbox of an OpenCode that is not there need not be possible.
+            (auto, off, part, RuntimeName::Native, Some("has to be `partial`")),
+            (opencode, off, part, RuntimeName::OpenCode, Some("has to be `partial`")),
+            (native, off, None, RuntimeName::Native, None),
+        ] {
+            let (found, said) = without_programs(choice, variables, required).await;
+            assert_eq!(found, name, "{choice} {variables:?} {required:?}");
+            match problem {
+                None => assert_eq!(said, None, "{choice} {variables:?} {required:?}"),
+                Some(problem) => {
+                    let said = said.expect(problem);
+                    assert!(said.contains(problem), "{choice} {variables:?}: {said}");
+                }
+            }
         }
     }
 }
