@@ -110,11 +110,13 @@ fn refuse(error: &clap::Error, given: &[OsString], context: Context) -> Exit {
     if !error.use_stderr() {
         return delivered(Exit::Reviewed, &context.output);
     }
-    run::directory::clear_refused(given, &context.env);
-    if let Some(review) = RefusedReview::read(given, &context.env)
-        && let Ok(runtime) = tokio::runtime::Runtime::new()
-    {
-        runtime.block_on(commands::refused(&review, context));
+    if let Ok(runtime) = tokio::runtime::Runtime::new() {
+        runtime.block_on(async {
+            run::directory::clear_refused(given, &context.env).await;
+            if let Some(review) = RefusedReview::read(given, &context.env) {
+                Box::pin(commands::refused(&review, context)).await;
+            }
+        });
         runtime.shutdown_background();
     }
     Exit::Usage

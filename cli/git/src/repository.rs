@@ -280,6 +280,13 @@ impl Repository {
         Ok(names(&self.run(&arguments).await?))
     }
 
+    /// The files in the index at or below these paths of a directory, each with its path from there.
+    pub async fn tracked(&self, directory: &Utf8Path, paths: &[&str]) -> Result<Vec<String>, GitError> {
+        let mut arguments = vec!["--literal-pathspecs", "ls-files", "-z", "--"];
+        arguments.extend(paths);
+        Ok(names(&command::run(directory, &self.stores, &arguments).await?))
+    }
+
     /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
     /// empty path.
     pub async fn directory(&self, commit: &str, path: &str) -> Result<Vec<String>, GitError> {

@@ -47,10 +47,16 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let Context {
         env, output, signals, ..
     } = context;
-    if !arguments.estimate {
-        let CommonArguments { output, reports, .. } = &arguments.common;
-        directory::clear(output.as_deref(), reports.as_deref(), env);
-    }
+    let CommonArguments {
+        output: records,
+        reports,
+        ..
+    } = &arguments.common;
+    let cleared = if arguments.estimate {
+        Ok(())
+    } else {
+        directory::clear(records.as_deref(), reports.as_deref(), env).await
+    };
     // Of a pipeline the run is reported before anything is asked; where an address is all that there is, the server has to say
     // first which project it is of.
     let pipeline = match &arguments.mr {
@@ -107,8 +113,11 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let (result, publisher) = match read {
         Ok((pipeline, publisher)) => {
             let posts = (Arc::clone(&publisher), workflow.clone());
-            let review = review(&arguments, pipeline, posts, &report, context);
-            let result = match Box::pin(review).await {
+            let review = async {
+                cleared?;
+                Box::pin(review(&arguments, pipeline, posts, &report, context)).await
+            };
+            let result = match review.await {
                 Err(Failure::Api(error)) if matches!(error.kind, ApiErrorKind::NotOpen(_)) => {
                     output.note(&format!("Nothing is done: {error}."));
                     Ok(Exit::Reviewed)
