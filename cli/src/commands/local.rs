@@ -63,6 +63,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
     let scratch = Scratch::create(context.signals.stop())?;
     let range = chosen(arguments.range.as_deref(), &arguments.place);
     let source = source(range, arguments.place.repo.as_deref(), &scratch, context).await?;
+    let project = source.project.clone();
     let request = PlanRequest {
         planning: &arguments.planning,
         format: arguments.format,
@@ -72,6 +73,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
         // An empty range succeeds.
         Err(Failure::Local(LocalError::Empty(reason))) => {
             context.output.note(&nothing_to_review(&reason));
+            run::plan::nothing::show(project, &reason, &request, &context.output);
             Ok(Exit::Reviewed)
         }
         planned => planned,
