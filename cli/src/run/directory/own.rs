@@ -1,4 +1,4 @@
-//! What Conclave itself has put into a directory: only that is ever removed.
+//! The files that Conclave itself has put into a directory: only those are ever removed.
 //!
 //! Files are recognized by what they hold, because earlier versions kept no list of them, and because a list would still name a
 //! file that the user has since put in its place. What has no mark of its own counts only beside a record of our progress, which
@@ -26,14 +26,14 @@ const PROMPTS: &str = "prompts";
 const MESSAGE: &str = "coordinator-message.md";
 /// Everything that a run writes into [`PROMPTS`].
 const PROMPT_FILES: [&str; 3] = [MESSAGE, "coordinator.md", "REVIEWER_SHARED.md"];
-/// Files of a run's records besides the reports and the progress, which is the last to be removed: it is what tells the others.
+/// Files of a run's records besides the reports and the progress, which is the last to be removed: the others are recognized by it.
 const RECORDS: [&str; 4] = ["events.jsonl", "opencode.json", "shared-mr-context.txt", Excerpts::FILE];
 
-/// Maximum number of bytes of a file that are looked at, and of a file that its first bytes tell.
+/// Maximum number of bytes of a file that are looked at, and of one whose first bytes are enough.
 const MAX_READ: u64 = 8 << 20;
 const FIRST_BYTES: u64 = 64;
 
-/// What a directory is for.
+/// The use of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The records of a run, with the reports.
@@ -54,7 +54,7 @@ impl Purpose {
 /// The content of a directory in the places of a run's files.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// What may be removed, in this order.
+    /// Everything that may be removed, in this order.
     own: Vec<Entry>,
     /// Something that Conclave did not write.
     foreign: Option<Utf8PathBuf>,
@@ -96,7 +96,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// What is in the way.
+    /// Returns what is in the way, if anything is.
     pub(super) fn foreign(&self) -> Option<&Utf8Path> {
         self.foreign.as_deref()
     }
@@ -195,7 +195,7 @@ fn is_record(name: &str, text: &str, has_progress: bool) -> bool {
     }
 }
 
-/// Returns whether the first line is one that a run tells its progress by.
+/// Returns whether the first line is one of a run's progress.
 fn is_progress(text: &str) -> bool {
     serde_json::from_str::<RecordedLine>(first_line(text)).is_ok()
 }

@@ -10,7 +10,7 @@ use conclave_shared::{pricing::TokenUsage, reviewer::ReviewerName, risk::RiskTie
 use super::{PlanDocument, PlanRequest, PlannedEstimate, PlannedReviewer, PlannedRuntime, SCHEMA_VERSION};
 use crate::{args::Format, output::Output, run::prepare::ChosenBy};
 
-/// Prints it: data stays data, in the shape of every other plan. A person has been told by then.
+/// Prints it: data stays data, in the shape of every other plan. A person has read it by then.
 pub(crate) fn show(project: String, reason: &str, request: &PlanRequest<'_>, output: &Output) {
     match (request.format, request.explain) {
         (Format::Human, _) => {}
