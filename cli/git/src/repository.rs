@@ -111,7 +111,7 @@ impl Repository {
     /// snapshot, the run's.
     pub(crate) fn alternates(&self) -> String {
         let directories = std::iter::once(&self.objects).chain(&self.stores.write_to);
-        directories.flat_map(|directory| [directory.as_str(), "\n"]).collect()
+        directories.map(|directory| command::quoted(directory) + "\n").collect()
     }
 
     pub(crate) fn own_objects(&self) -> &Utf8Path {

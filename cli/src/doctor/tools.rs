@@ -6,7 +6,7 @@ use conclave_git::{Repository, places_around};
 use conclave_opencode::{OPENCODE_VERSION, ProcessError, Search, check_version, shown_version};
 use conclave_shared::sandbox::SandboxLevel;
 
-use super::{Check, Found, Request, settings};
+use super::{Check, Found, Request, first_sentence, settings};
 use crate::{
     env::names,
     run::{
@@ -96,7 +96,7 @@ async fn runtime(request: &Request<'_>, required: Option<SandboxLevel>) -> (Runt
 /// The native runtime in the place of an OpenCode that cannot be used.
 fn native(problem: &ProcessError) -> (RuntimeName, Vec<Check>) {
     let why = problem.to_string();
-    let why = why.split(". ").next().unwrap_or(&why);
+    let why = first_sentence(&why).map_or(why.as_str(), |(why, _)| why);
     let check = Check::ok("runtime", format!("native, because {why}"));
     (RuntimeName::Native, vec![check])
 }
