@@ -2,7 +2,7 @@
 
 use conclave_engine::plugin::{ProviderSpec, ProviderWire};
 use conclave_gateway::{Recording, Upstream, Wire};
-use url::Url;
+use url::{ParseError, Url};
 
 use crate::{
     env::{Environment, names},
@@ -43,6 +43,7 @@ impl Environment {
             let base = self
                 .get(names::ANTHROPIC_BASE_URL)
                 .unwrap_or("https://api.anthropic.com");
+            url(names::ANTHROPIC_BASE_URL, base)?;
             // Tools disagree whether this variable ends in `/v1`; both are meant the same.
             let base = base.trim_end_matches('/').trim_end_matches("/v1");
             let base_url = url(names::ANTHROPIC_BASE_URL, &format!("{base}/v1"))?;
@@ -142,12 +143,22 @@ pub(crate) fn recorded(recording: &Recording) -> Result<Vec<ProviderSpec>, Failu
 
 /// Reads an address from a variable.
 pub(crate) fn url(variable: &str, text: &str) -> Result<Url, Failure> {
-    match text.parse::<Url>() {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
-        Ok(_) | Err(_) => Err(Failure::Settings(format!(
-            "{variable} is not an address: it has to begin with https:// (or http://)"
-        ))),
+    let fault = |what: &str| Failure::Settings(format!("{variable} is not an address: {what}"));
+    let no_host = || fault("it has no host behind its //");
+    let parts = text.trim().split_once("://");
+    let behind = parts.filter(|(scheme, _)| ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()));
+    let Some((_, behind)) = behind else {
+        return Err(fault("it has to begin with https:// (or http://)"));
+    };
+    // The beginning of the path would be taken for the host.
+    if behind.starts_with(['/', '\\']) {
+        return Err(no_host());
     }
+    text.parse::<Url>().map_err(|error| match error {
+        ParseError::EmptyHost => no_host(),
+        ParseError::InvalidPort => fault("its port has to be a number of at most 65535"),
+        other => fault(&other.to_string()),
+    })
 }
 
 /// A provider as the gateway has to know it.
@@ -262,10 +273,28 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_and_empty_is_missing() {
         assert!(read_from(&[("OPENAI_API_KEY", "")]).expect("no fault").is_empty());
-        let error = read_from(&[("OPENAI_API_KEY", "x"), ("OPENAI_BASE_URL", "localhost:11434")]).expect_err("no URL");
-        assert!(
-            error.to_string().starts_with("OPENAI_BASE_URL is not an address"),
-            "{error}"
-        );
+        for (address, wrong) in [
+            ("localhost:11434", "it has to begin with https://"),
+            ("ftp://localhost", "it has to begin with https://"),
+            ("http:/v1", "it has to begin with https://"),
+            ("http://", "it has no host"),
+            ("http:///v1", "it has no host"),
+            ("https://?x", "it has no host"),
+            ("http://:8080/v1", "it has no host"),
+            ("http://127.0.0.1:99999", "its port has to be a number of at most 65535"),
+            ("http://127.0.0.1:http", "its port has to be a number of at most 65535"),
+            ("http://a b/v1", "invalid"),
+        ] {
+            for (key, variable) in [
+                ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+                ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+            ] {
+                let error = read_from(&[(key, "x"), (variable, address)])
+                    .expect_err(address)
+                    .to_string();
+                let beginning = format!("{variable} is not an address: {wrong}");
+                assert!(error.starts_with(&beginning), "{address}: {error}");
+            }
+        }
     }
 }
