@@ -118,33 +118,34 @@ impl Survey {
         Ok(())
     }
 
-    /// Looks at the place of a file. An empty one holds nothing that could be lost.
+    /// Looks at the place of a file, and returns whether it is free or can be made so. An empty one holds nothing that could be lost.
     fn add(
         &mut self,
         look: &Look<'_>,
         name: &Utf8Path,
         looked_at: u64,
         is_own: impl FnOnce(&str) -> bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let path = look.directory.join(name);
         let found = match path.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             found => found?,
         };
         let is_committed = !found.is_dir() && look.committed.contains(name);
-        if is_committed || (found.is_file() && (found.len() == 0 || is_own(&beginning(&path, looked_at)?))) {
+        let may_go = is_committed || (found.is_file() && (found.len() == 0 || is_own(&beginning(&path, looked_at)?)));
+        if may_go {
             self.own.push(Entry::File(path));
         } else {
             self.foreign.get_or_insert(path);
         }
-        Ok(())
+        Ok(may_go)
     }
 
     /// Looks at the place of a directory and at everything in it.
     fn add_directory(&mut self, look: &Look<'_>, name: &Utf8Path, has_progress: bool) -> io::Result<()> {
         let path = look.directory.join(name);
         if !path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            return self.add(look, name, 0, |_| false);
+            return self.add(look, name, 0, |_| false).map(drop);
         }
         let mut files = Vec::new();
         for entry in path.read_dir()? {
@@ -158,11 +159,14 @@ impl Survey {
             }
         }
         let may_be_own = has_progress && (name.as_str() != PROMPTS || files.iter().any(|file| file == MESSAGE));
+        let mut is_emptied = true;
         for file in &files {
             let is_own = |text: &str| may_be_own && is_in_directory(name.as_str(), file, text);
-            self.add(look, &name.join(file), FIRST_BYTES, is_own)?;
+            is_emptied &= self.add(look, &name.join(file), FIRST_BYTES, is_own)?;
         }
-        self.own.push(Entry::Directory(path));
+        if is_emptied {
+            self.own.push(Entry::Directory(path));
+        }
         Ok(())
     }
 }
