@@ -93,10 +93,9 @@ pub(crate) async fn clear(
     reports: Option<&Utf8Path>,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    keep_apart(output, reports)?;
     let checkout = environment.job_checkout();
     let mut surveys = Vec::new();
-    let mut refusal = None;
+    let mut refusal = keep_apart(output, reports).err();
     for (asked, purpose) in [(output, Purpose::Records), (reports, Purpose::Reports)] {
         // A place that cannot be looked at is refused when the directory is made.
         let Some((asked, Ok(Some(path)))) = asked.map(|path| (path, private_files::existing(path, checkout))) else {

@@ -168,6 +168,9 @@ async fn in_a_job_what_is_committed_or_ours_goes_even_where_the_run_is_refused()
     git(&["checkout", "--quiet", "."]);
     clear_refused(&line(&reports), &job).await;
     assert_eq!(held(&reports), [""; 0]);
+    git(&["checkout", "--quiet", "."]);
+    assert!(clear(Some(&reports), Some(&reports), &job).await.is_err());
+    assert_eq!(held(&reports), [""; 0]);
 }
 
 #[test]
