@@ -140,11 +140,23 @@ impl Check {
     /// A failure in the words of an error, whose first sentence says what is wrong and whose others say what to do.
     fn of_error(name: &str, error: &dyn std::fmt::Display) -> Self {
         let text = error.to_string();
-        match text.split_once(". ") {
+        match first_sentence(&text) {
             Some((wrong, step)) => Self::failure(name, wrong).next(step),
             None => Self::failure(name, text),
         }
     }
+}
+
+/// The first sentence, and the others; nothing if there is only one. A period that belongs to a path (`.`, or as in `/St. John/x`) ends
+/// no sentence.
+fn first_sentence(text: &str) -> Option<(&str, &str)> {
+    text.match_indices(". ").find_map(|(at, period)| {
+        let (sentence, others) = (&text[..at], &text[at + period.len()..]);
+        let is_end = !sentence.ends_with(char::is_whitespace);
+        let is_beginning = others.starts_with(|first: char| !first.is_lowercase() && !first.is_whitespace());
+        let is_in_path = others.split(' ').next().is_some_and(|word| word.contains('/'));
+        (is_end && is_beginning && !is_in_path).then_some((sentence, others))
+    })
 }
 
 /// Everything that was found.
@@ -240,4 +252,28 @@ async fn ended(limit: Duration, name: &str, checks: impl Future<Output = Found>)
         let late = format!("it did not end within {} s", limit.as_secs());
         Found::one(Check::failure(name, late).next("run it again with a larger --check-seconds"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_split_from_its_advice_behind_its_first_sentence_whatever_its_paths_are() {
+        for (sentence, advice) in [
+            (
+                "the configuration of the repository at . takes /x for its files",
+                "Name the directory",
+            ),
+            (
+                "failed to make /st. john/St. John/x",
+                "Set TMPDIR to a directory. It has to be absolute",
+            ),
+            ("OpenCode is not installed", "`conclave runtime install` fetches it"),
+        ] {
+            let text = format!("{sentence}. {advice}");
+            assert_eq!(first_sentence(&text), Some((sentence, advice)));
+        }
+        assert_eq!(first_sentence("`git x` failed: no"), None);
+    }
 }

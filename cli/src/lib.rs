@@ -113,11 +113,18 @@ fn refuse(error: &clap::Error, given: &[OsString], context: Context) -> Exit {
     if !error.use_stderr() {
         return delivered(Exit::Reviewed, &context.output);
     }
-    run::directory::clear_refused(given, &context.env);
-    if let Some(review) = RefusedReview::read(given, &context.env)
-        && let Ok(runtime) = tokio::runtime::Runtime::new()
-    {
-        runtime.block_on(commands::refused(&review, context));
+    // A review before a push that cannot begin stops no push.
+    if given.get(1..3).is_some_and(|command| command == ["hook", "pre-push"]) {
+        context.output.note("Nothing was reviewed; the push goes on.");
+        return Exit::Reviewed;
+    }
+    if let Ok(runtime) = tokio::runtime::Runtime::new() {
+        runtime.block_on(async {
+            run::directory::clear_refused(given, &context.env).await;
+            if let Some(review) = RefusedReview::read(given, &context.env) {
+                Box::pin(commands::refused(&review, context)).await;
+            }
+        });
         runtime.shutdown_background();
     }
     Exit::Usage
@@ -139,5 +146,33 @@ fn show_usage(error: &clap::Error) {
         }
     } else {
         output::log_line(&text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_arguments_and_variables_fail_a_command_but_stop_no_push() {
+        let exit = |line: &[&str], variables: &[(&str, &str)]| {
+            let line = std::iter::once(&"conclave").chain(line).map(OsString::from);
+            let given: Vec<OsString> = line.collect();
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            let context = Context::new(Environment::new(variables));
+            let error = Arguments::read(given.iter().cloned(), &context.env).expect_err("refused");
+            refuse(&error, &given, context)
+        };
+        for variable in [
+            ("CONCLAVE_AGENTS", "abc"),
+            ("CONCLAVE_MODELS", "foo"),
+            ("CONCLAVE_GATE", "foo"),
+        ] {
+            assert_eq!(exit(&["local"], &[variable]), Exit::Usage, "{variable:?}");
+            let push = ["hook", "pre-push", "origin", "https://git.example/x.git"];
+            assert_eq!(exit(&push, &[variable]), Exit::Reviewed, "{variable:?}");
+        }
+        assert_eq!(exit(&["hook", "pre-push", "--nonsense"], &[]), Exit::Reviewed);
+        assert_eq!(exit(&["hook", "install", "--nonsense"], &[]), Exit::Usage);
     }
 }

@@ -87,6 +87,7 @@ fn commands(text: &mut String, command: &clap::Command, path: &str) {
             };
             let shown = match argument.get_long() {
                 Some(long) if value.is_empty() => format!("--{long}"),
+                Some(long) if argument.is_require_equals_set() => format!("--{long}[={value}]"),
                 Some(long) => format!("--{long} {value}"),
                 None => value,
             };

@@ -369,4 +369,14 @@ async fn nothing_to_review_is_told_to_programs_too(repository: &Repository) {
         assert!(text.contains("Nothing to review"), "{text}");
     }
     assert_eq!(printed("human").await, "");
+
+    let plan = async |arguments: &[&str]| {
+        let all = [&["plan", "feature..main", "--format", "json"][..], arguments].concat();
+        let outcome = Conclave::new(repository.path(), &all).run().await.expect_code(0);
+        json(&outcome.stdout)
+    };
+    let planned = plan(&[]).await;
+    assert_eq!((&planned["schema_version"], &planned["files"]), (&json!(1), &json!([])));
+    assert_eq!(planned["approval_holds"][0]["cause"], "nothing_reviewed");
+    assert_eq!(plan(&["--explain"]).await, json!([]));
 }

@@ -102,6 +102,16 @@ async fn a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on
     );
     assert!(has_feature());
 
+    // Nor is a variable with a mistake in it.
+    let mistyped = [("CONCLAVE_AGENTS", "many".to_owned())];
+    let other = push(&repository, home.path(), &mistyped, &["feature:other"]).await;
+    assert!(other.status.success(), "{}", said(&other));
+    assert!(
+        said(&other).contains("CONCLAVE_AGENTS") && said(&other).contains("the push goes on"),
+        "{}",
+        said(&other)
+    );
+
     // A deletion brings nothing to review.
     let asked = provider.requests().len();
     let deleted = push(&repository, home.path(), &key, &[":feature"]).await;

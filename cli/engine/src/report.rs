@@ -6,6 +6,7 @@ mod inline;
 mod junit;
 mod markdown;
 mod numbers;
+mod own;
 mod sarif;
 mod suggestion;
 
@@ -14,6 +15,7 @@ pub use inline::{InlinePlace, SuggestionSyntax, render_inline};
 pub use junit::render_junit;
 pub use markdown::{duration, headline, render_markdown};
 pub use numbers::grouped;
+pub use own::{is_code_quality, is_junit, is_markdown, is_review, is_sarif};
 pub use sarif::{render_code_scanning, render_sarif};
 pub use suggestion::{Suggestion, committable};
 

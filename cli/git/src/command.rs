@@ -237,8 +237,7 @@ impl ObjectStores {
 
     fn variables(&self) -> Vec<(&'static str, String)> {
         // A path may hold the colon that separates them.
-        let quoted = |path: &Utf8PathBuf| format!("\"{}\"", path.as_str().replace('\\', r"\\").replace('"', "\\\""));
-        let read_from: Vec<String> = self.read_from.iter().map(quoted).collect();
+        let read_from: Vec<String> = self.read_from.iter().map(|path| quoted(path)).collect();
         let alternates = (!read_from.is_empty()).then(|| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", read_from.join(":")));
         let write_to = self
             .write_to
@@ -246,6 +245,16 @@ impl ObjectStores {
             .map(|path| ("GIT_OBJECT_DIRECTORY", path.to_string()));
         write_to.chain(alternates).collect()
     }
+}
+
+/// A path in a list of object stores, which its separators do not end.
+pub(crate) fn quoted(path: &Utf8Path) -> String {
+    let escaped = path
+        .as_str()
+        .replace('\\', r"\\")
+        .replace('"', "\\\"")
+        .replace('\n', r"\n");
+    format!("\"{escaped}\"")
 }
 
 /// Settings that no configuration can change. Programs that git may start are switched off where that has a setting with a fixed name;
@@ -326,7 +335,7 @@ pub(crate) async fn text_as_configured(directory: &Utf8Path, arguments: &[&str])
         "SUDO_UID",
     ];
     let mut command = bare(directory, &OF_USER);
-    trimmed(arguments, output(command.args(arguments), arguments).await?)
+    answer(arguments, output(command.args(arguments), arguments).await?)
 }
 
 /// The file of patterns that this user's git ignores in every repository: `core.excludesFile`, or what stands in for it.
@@ -367,14 +376,18 @@ pub(crate) async fn run(directory: &Utf8Path, stores: &ObjectStores, arguments: 
     output(&mut git(directory, stores, arguments), arguments).await
 }
 
-/// Runs git and returns its answer as trimmed text.
+/// Runs git and returns its answer as text, without the end of its line.
 pub(crate) async fn text(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<String, GitError> {
-    trimmed(arguments, run(directory, stores, arguments).await?)
+    answer(arguments, run(directory, stores, arguments).await?)
 }
 
-fn trimmed(arguments: &[&str], bytes: Vec<u8>) -> Result<String, GitError> {
-    let text = String::from_utf8(bytes).map_err(|_| GitError::NotText(arguments.join(" ")))?;
-    Ok(text.trim().to_owned())
+/// The answer without the line feed that git ends it with: a path may end in one, or in a space, of its own.
+fn answer(arguments: &[&str], bytes: Vec<u8>) -> Result<String, GitError> {
+    let mut text = String::from_utf8(bytes).map_err(|_| GitError::NotText(arguments.join(" ")))?;
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
 }
 
 /// The names in a list that ends each with a NUL.

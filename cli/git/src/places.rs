@@ -10,6 +10,9 @@ const MAX_FILE: u64 = 1 << 20;
 /// Maximum number of repositories that one borrows from, one behind the other, as git has it.
 const MAX_DEPTH: u32 = 5;
 
+/// The characters that end a file with a single path. A blank before them is one of the path.
+const LINE_END: [char; 2] = ['\r', '\n'];
+
 /// The path without `.` and `..`, not looking at the disk.
 pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
     let mut plain = Utf8PathBuf::new();
@@ -33,7 +36,8 @@ pub fn places_around(directory: &Utf8Path) -> Vec<Utf8PathBuf> {
         .find_map(|root| Some((root.to_owned(), git_directory(root)?)));
     let Some((root, git)) = found else { return Vec::new() };
     // A worktree's own directory names the one that it shares with others.
-    let shared = text(&git.join("commondir")).map_or_else(|| git.clone(), |path| git.join(path.trim()));
+    let shared =
+        text(&git.join("commondir")).map_or_else(|| git.clone(), |path| git.join(path.trim_end_matches(LINE_END)));
     let objects = shared.join("objects");
     let mut places = vec![root, git, shared];
     places.extend(object_stores(&objects));
@@ -63,7 +67,7 @@ fn git_directory(root: &Utf8Path) -> Option<Utf8PathBuf> {
         return Some(git);
     }
     if let Some(link) = text(&git) {
-        return Some(root.join(link.trim().strip_prefix("gitdir:")?.trim()));
+        return Some(root.join(link.trim_end_matches(LINE_END).strip_prefix("gitdir: ")?));
     }
     let is_bare = root.join("HEAD").is_file() && root.join("objects").is_dir() && root.join("refs").is_dir();
     is_bare.then(|| root.to_owned())

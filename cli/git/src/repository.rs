@@ -111,7 +111,7 @@ impl Repository {
     /// snapshot, the run's.
     pub(crate) fn alternates(&self) -> String {
         let directories = std::iter::once(&self.objects).chain(&self.stores.write_to);
-        directories.flat_map(|directory| [directory.as_str(), "\n"]).collect()
+        directories.map(|directory| command::quoted(directory) + "\n").collect()
     }
 
     pub(crate) fn own_objects(&self) -> &Utf8Path {
@@ -278,6 +278,13 @@ impl Repository {
         ];
         arguments.extend(paths);
         Ok(names(&self.run(&arguments).await?))
+    }
+
+    /// The files in the index at or below these paths of a directory, each with its path from there.
+    pub async fn tracked(&self, directory: &Utf8Path, paths: &[&str]) -> Result<Vec<String>, GitError> {
+        let mut arguments = vec!["--literal-pathspecs", "ls-files", "-z", "--"];
+        arguments.extend(paths);
+        Ok(names(&command::run(directory, &self.stores, &arguments).await?))
     }
 
     /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the

@@ -340,3 +340,24 @@ async fn what_is_wrong_is_said_with_the_next_step() {
         .expect_err("an option is not a revision");
     assert!(matches!(error, GitError::UnknownRevision { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn a_repository_may_have_any_path_that_is_text() {
+    let scratch = scratch();
+    for (at, name) in ["two\nlines", "blank ", "feed\n", "\"quoted\\n\"", "# hash: a"]
+        .into_iter()
+        .enumerate()
+    {
+        let source = scratch.path.join(name);
+        std::fs::create_dir(&source).expect("a directory");
+        git(&source, &["init", "--quiet"]);
+        write(&source, "a.txt", "a\n");
+        let head = commit(&source, "One");
+        let repository = Repository::open(&source).await.expect("a repository");
+        assert_eq!(repository.root(), source, "{name:?}");
+        let target = scratch.path.join(format!("workspace-{at}"));
+        let made = check_out_workspace(&repository, &head, &target).await;
+        assert!(made.is_ok() && target.join("a.txt").exists(), "{name:?}: {made:?}");
+        assert!(repository.places().contains(&source.join(".git/objects")), "{name:?}");
+    }
+}

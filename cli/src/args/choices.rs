@@ -36,12 +36,13 @@ pub(crate) enum ReviewFormat {
     Prompt,
 }
 
-impl From<ReviewFormat> for Format {
-    /// The nearest that a plan can be printed as.
-    fn from(format: ReviewFormat) -> Self {
-        match format {
-            ReviewFormat::Json | ReviewFormat::Sarif => Self::Json,
-            ReviewFormat::Human | ReviewFormat::Markdown | ReviewFormat::Prompt => Self::Human,
+impl ReviewFormat {
+    /// The same format of a plan, which has fewer.
+    pub(crate) const fn of_plan(self) -> Option<Format> {
+        match self {
+            Self::Human => Some(Format::Human),
+            Self::Json => Some(Format::Json),
+            Self::Markdown | Self::Sarif | Self::Prompt => None,
         }
     }
 }

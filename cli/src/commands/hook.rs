@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     exit::{Exit, Failure},
     output,
-    run::scratch::Scratch,
+    run::{directory, scratch::Scratch},
 };
 
 pub(crate) async fn run(command: HookCommand, context: &Context) -> Result<Exit, Failure> {
@@ -88,11 +88,13 @@ async fn review(push: &Push, arguments: &PrePushArguments, context: &Context) ->
         return Ok(Exit::Reviewed);
     };
     context.watch_signals()?;
+    let common = &arguments.common;
+    let cleared = directory::clear(common.output.as_deref(), common.reports.as_deref(), &context.env).await;
     let scratch = Scratch::create(context.signals.stop())?;
     let range = Range::Commits {
         base,
         head: push.commit.clone(),
     };
-    let source = local::source(Ok(range), None, &scratch, context).await;
-    local::review(source, None, &arguments.common, scratch, context).await
+    let source = cleared.and(local::source(Ok(range), None, &scratch, context).await);
+    local::review(source, None, common, scratch, context).await
 }

@@ -33,15 +33,15 @@ pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<
     let LocalArguments {
         range, place, common, ..
     } = &arguments;
-    directory::clear(common.output.as_deref(), common.reports.as_deref(), &context.env);
+    let range = chosen(range.as_deref(), place);
+    let cleared = match &range {
+        // The arguments are wrong, and no run begins.
+        Err(_) if context.env.job_checkout().is_none() => Ok(()),
+        _ => directory::clear(common.output.as_deref(), common.reports.as_deref(), &context.env).await,
+    };
     let scratch = Scratch::create(context.signals.stop())?;
-    let source = source(
-        chosen(range.as_deref(), place),
-        place.repo.as_deref(),
-        &scratch,
-        context,
-    )
-    .await;
+    let source = source(range, place.repo.as_deref(), &scratch, context).await;
+    let source = cleared.and(source);
     let result = Box::pin(review(source, place.repo.as_deref(), common, scratch, context)).await;
     if let Err(Failure::Plugin(error)) = &result
         && error.0.contains(NO_CREDENTIALS)
@@ -64,6 +64,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
     let scratch = Scratch::create(context.signals.stop())?;
     let range = chosen(arguments.range.as_deref(), &arguments.place);
     let source = source(range, arguments.place.repo.as_deref(), &scratch, context).await?;
+    let project = source.project.clone();
     let request = PlanRequest {
         planning: &arguments.planning,
         format: arguments.format,
@@ -74,6 +75,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
         // An empty range succeeds.
         Err(Failure::Local(LocalError::Empty(reason))) => {
             context.output.note(&nothing_to_review(&reason));
+            run::plan::nothing::show(project, &reason, &request, &context.output);
             Ok(Exit::Reviewed)
         }
         planned => planned,

@@ -35,6 +35,11 @@ use crate::{
 
 pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Result<Exit, Failure> {
     context.watch_signals()?;
+    if arguments.estimate && arguments.common.format.of_plan().is_none() {
+        let problem =
+            "--estimate prints a plan, which has only the formats `human` and `json`: name one of them with --format";
+        return Err(Failure::Settings(problem.to_owned()));
+    }
     let of_event = match &arguments.mr {
         None => Box::pin(workflow_job::handle(&arguments, context)).await?,
         Some(_) => Task::Review(None),
@@ -47,10 +52,16 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let Context {
         env, output, signals, ..
     } = context;
-    if !arguments.estimate {
-        let CommonArguments { output, reports, .. } = &arguments.common;
-        directory::clear(output.as_deref(), reports.as_deref(), env);
-    }
+    let CommonArguments {
+        output: records,
+        reports,
+        ..
+    } = &arguments.common;
+    let cleared = if arguments.estimate {
+        Ok(())
+    } else {
+        directory::clear(records.as_deref(), reports.as_deref(), env).await
+    };
     // Of a pipeline the run is reported before anything is asked; where an address is all that there is, the server has to say
     // first which project it is of.
     let pipeline = match &arguments.mr {
@@ -107,8 +118,11 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let (result, publisher) = match read {
         Ok((pipeline, publisher)) => {
             let posts = (Arc::clone(&publisher), workflow.clone());
-            let review = review(&arguments, pipeline, posts, &report, context);
-            let result = match Box::pin(review).await {
+            let review = async {
+                cleared?;
+                Box::pin(review(&arguments, pipeline, posts, &report, context)).await
+            };
+            let result = match review.await {
                 Err(Failure::Api(error)) if matches!(error.kind, ApiErrorKind::NotOpen(_)) => {
                     output.note(&format!("Nothing is done: {error}."));
                     Ok(Exit::Reviewed)
@@ -234,7 +248,7 @@ async fn review(
         } = &arguments.common;
         let request = PlanRequest {
             planning,
-            format: (*format).into(),
+            format: format.of_plan().unwrap_or_default(),
             required: *require_sandbox,
             explain: false,
         };
@@ -275,5 +289,29 @@ pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
     let (taken_back, failed, ()) = tokio::join!(last_word, check, report.flush(&context.output));
     for failure in [taken_back, failed].into_iter().filter_map(Result::err) {
         context.output.warn(failure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    #[tokio::test]
+    async fn an_estimate_is_refused_in_the_formats_of_a_review_that_a_plan_lacks() {
+        let context = Context::new(Environment::default());
+        for format in ["markdown", "sarif", "prompt"] {
+            let line = ["conclave", "review", "--estimate", "--format", format].map(OsString::from);
+            let Command::Review(arguments) = Arguments::read(line, &context.env).expect("arguments").command else {
+                panic!("another command");
+            };
+            let refused = Box::pin(run(arguments, &context)).await.expect_err("refused");
+            assert!(
+                refused.to_string().contains("the formats `human` and `json`"),
+                "{format}: {refused}"
+            );
+        }
     }
 }

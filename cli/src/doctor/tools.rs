@@ -6,7 +6,7 @@ use conclave_git::{Repository, places_around};
 use conclave_opencode::{OPENCODE_VERSION, ProcessError, shown_version};
 use conclave_shared::sandbox::SandboxLevel;
 
-use super::{Check, Found, Request, settings};
+use super::{Check, Found, Request, first_sentence, settings};
 use crate::run::{
     prepare::ChosenBy,
     start::{
@@ -59,7 +59,7 @@ fn runtime_checks(foreseen: Foreseen, chosen_by: ChosenBy) -> Vec<Check> {
         }
         Foreseen::Native { instead: Some(problem) } => {
             let why = problem.to_string();
-            let why = why.split(". ").next().unwrap_or(&why);
+            let why = first_sentence(&why).map_or(why.as_str(), |(why, _)| why);
             vec![Check::ok("runtime", format!("native, because {why}"))]
         }
         Foreseen::OpenCode {

@@ -2,7 +2,7 @@
 
 use conclave_engine::plugin::{ProviderSpec, ProviderWire};
 use conclave_gateway::{Recording, Upstream, Wire, is_base_url};
-use url::Url;
+use url::{ParseError, Url};
 
 use crate::{
     env::{Environment, names},
@@ -144,25 +144,22 @@ pub(crate) fn recorded(recording: &Recording) -> Result<Vec<ProviderSpec>, Failu
 
 /// Reads an address from a variable.
 pub(crate) fn url(variable: &str, text: &str) -> Result<Url, Failure> {
-    let behind = text.split_once("://").and_then(|(scheme, behind)| {
-        let is_http = ["http", "https"].iter().any(|http| scheme.eq_ignore_ascii_case(http));
-        is_http.then_some(behind)
-    });
-    let problem = match (text.parse::<Url>(), behind) {
-        // The first part of the path would be taken for the host.
-        (Ok(_), Some(behind)) if behind.starts_with(['/', '\\']) => "empty host".to_owned(),
-        (Ok(url), _) if matches!(url.scheme(), "http" | "https") => return Ok(url),
-        // These words repeat nothing of the address.
-        (Err(error), Some(_)) => error.to_string(),
-        _ => {
-            return Err(Failure::Settings(format!(
-                "{variable} is not an address: it has to begin with https:// (or http://)"
-            )));
-        }
+    let fault = |what: &str| Failure::Settings(format!("{variable} is not an address: {what}"));
+    let no_host = || fault("it has no host behind its //");
+    let parts = text.trim().split_once("://");
+    let behind = parts.filter(|(scheme, _)| ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()));
+    let Some((_, behind)) = behind else {
+        return Err(fault("it has to begin with https:// (or http://)"));
     };
-    Err(Failure::Settings(format!(
-        "{variable} is not an address ({problem}): write it as https://HOST/PATH"
-    )))
+    // The beginning of the path would be taken for the host.
+    if behind.starts_with(['/', '\\']) {
+        return Err(no_host());
+    }
+    text.parse::<Url>().map_err(|error| match error {
+        ParseError::EmptyHost => no_host(),
+        ParseError::InvalidPort => fault("its port has to be a number of at most 65535"),
+        other => fault(&other.to_string()),
+    })
 }
 
 /// Reads the address of a provider from a variable, by the rule of the gateway that calls it.
@@ -290,12 +287,23 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_and_empty_is_missing() {
         assert!(read_from(&[("OPENAI_API_KEY", "")]).expect("no fault").is_empty());
-        for (address, said) in [
+        for (address, wrong) in [
             ("localhost:11434", "is not an address: it has to begin with https://"),
             ("ftp://localhost", "is not an address: it has to begin with https://"),
-            ("http://", "is not an address (empty host)"),
-            ("http:///v1", "is not an address (empty host)"),
-            ("http://127.0.0.1:99999", "is not an address (invalid port number)"),
+            ("http:/v1", "is not an address: it has to begin with https://"),
+            ("http://", "is not an address: it has no host"),
+            ("http:///v1", "is not an address: it has no host"),
+            ("https://?x", "is not an address: it has no host"),
+            ("http://:8080/v1", "is not an address: it has no host"),
+            (
+                "http://127.0.0.1:99999",
+                "is not an address: its port has to be a number of at most 65535",
+            ),
+            (
+                "http://127.0.0.1:http",
+                "is not an address: its port has to be a number of at most 65535",
+            ),
+            ("http://a b/v1", "is not an address: invalid"),
             ("http://me:hidden@localhost", "cannot be used"),
             ("https://localhost/v1?key=hidden", "cannot be used"),
             ("https://localhost/v1#hidden", "cannot be used"),
@@ -308,8 +316,8 @@ mod tests {
                 let error = read_from(&[(key, "x"), (variable, address)])
                     .expect_err(address)
                     .to_string();
-                assert!(error.starts_with(&format!("{variable} {said}")), "{error}");
-                assert!(!error.contains("hidden"), "{error}");
+                assert!(error.starts_with(&format!("{variable} {wrong}")), "{address}: {error}");
+                assert!(!error.contains("hidden"), "{address}: {error}");
             }
         }
     }

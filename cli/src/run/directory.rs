@@ -1,22 +1,20 @@
 //! Where a run keeps its records.
 
-use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt, path::PathBuf};
+mod own;
+
+use std::{collections::BTreeSet, ffi::OsString, io, os::unix::fs::DirBuilderExt, path::PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_git::{Repository, without_dots};
 
-use super::{recording, reports};
+use self::own::{DIRECTORIES, Purpose, Survey};
+use super::recording;
 use crate::{
     args::refused_directories,
     env::Environment,
     exit::Failure,
-    output,
     private_files::{self, write_file},
 };
-
-/// Directories of a run's records.
-const DIRECTORIES: [&str; 2] = ["patches", "prompts"];
-/// Records that are written in pieces, by others.
-const STREAMS: [&str; 3] = ["events.jsonl", output::PROGRESS_FILE, "opencode.json"];
 
 /// The records of a run.
 #[derive(Debug)]
@@ -26,7 +24,7 @@ pub(crate) struct RunDirectory {
 
 impl RunDirectory {
     /// Makes the directory: the one that was asked for, else one below the user's state directory, else below the
-    /// temporary directory. Records of an earlier run in it, and what stands in their places, are removed.
+    /// temporary directory. Records of an earlier run in it are removed; what else stands in their places is an error.
     pub(crate) fn create(asked: Option<&Utf8Path>, run_id: &str, environment: &Environment) -> Result<Self, Failure> {
         let path = match asked {
             Some(path) => path.to_owned(),
@@ -40,7 +38,7 @@ impl RunDirectory {
         };
         let create = |path: &Utf8Path| {
             let path = private_files::open(path, environment.job_checkout())?;
-            remove_own(&path)?;
+            remove_own(&path, Purpose::Records)?;
             private_files::hide_from_git(&path, &[recording::FILE])?;
             for name in DIRECTORIES {
                 std::fs::DirBuilder::new().mode(0o700).create(path.join(name))?;
@@ -52,11 +50,10 @@ impl RunDirectory {
             // Another user's directory, or a read-only home must not stop a review; a directory that was asked for must be the one.
             Err(_) if asked.is_none() => {
                 let path = temporary().join(format!("conclave-run-{run_id}"));
-                let path =
-                    create(&path).map_err(|source| unwritable("make the run directory", &path, &source, "--output"))?;
+                let path = create(&path).map_err(|source| unwritable(Purpose::Records, &path, &source))?;
                 Ok(Self { path })
             }
-            Err(source) => Err(unwritable("make the run directory", &path, &source, "--output")),
+            Err(source) => Err(unwritable(Purpose::Records, &path, &source)),
         }
     }
 
@@ -73,89 +70,147 @@ impl RunDirectory {
 }
 
 /// Makes the directory that reports are asked for in, and tries to write there: that it cannot be done is better known before
-/// anything was paid for. What stands in the places of the reports is removed.
+/// anything was paid for. Reports of an earlier run are removed; what else stands in their places is an error.
 pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Environment) -> Result<(), Failure> {
     let Some(directory) = directory else { return Ok(()) };
     private_files::open(directory, environment.job_checkout())
         .and_then(|path| {
-            remove_files(&path, &reports::NAMES)?;
+            remove_own(&path, Purpose::Reports)?;
             private_files::hide_from_git(&path, &[recording::FILE])?;
             tempfile::tempfile_in(path)
         })
         .map(drop)
-        .map_err(|source| unwritable("write reports into", directory, &source, "--reports"))
+        .map_err(|source| unwritable(Purpose::Reports, directory, &source))
 }
 
-/// Removes what stands in the places of a run's reports before anything can fail: what a branch has committed there would be
-/// uploaded as ours. A place that cannot be cleared is refused later, when the directory is made.
-pub(crate) fn clear(output: Option<&Utf8Path>, reports: Option<&Utf8Path>, environment: &Environment) {
+/// Removes the reports and records of an earlier run before anything of this one can fail: they would be taken for its own. What
+/// Conclave did not write stays and is an error, and then nothing is removed.
+///
+/// A job uploads what it finds, whatever becomes of the run. So in a job they go even then, and with them what its checkout has
+/// under these names, which git still has.
+pub(crate) async fn clear(
+    output: Option<&Utf8Path>,
+    reports: Option<&Utf8Path>,
+    environment: &Environment,
+) -> Result<(), Failure> {
     let checkout = environment.job_checkout();
-    for (directory, own) in [(output, true), (reports, false)] {
-        let Some(Ok(Some(path))) = directory.map(|path| private_files::existing(path, checkout)) else {
+    let mut surveys = Vec::new();
+    let mut refusal = keep_apart(output, reports).err();
+    for (asked, purpose) in [(output, Purpose::Records), (reports, Purpose::Reports)] {
+        // A place that cannot be looked at is refused when the directory is made.
+        let Some((asked, Ok(Some(path)))) = asked.map(|path| (path, private_files::existing(path, checkout))) else {
             continue;
         };
-        let cleared = if own {
-            remove_own(&path)
-        } else {
-            remove_files(&path, &reports::NAMES)
-        };
-        if let Err(error) = cleared {
-            tracing::warn!(%error, %path, "what stands in the places of the reports could not be removed");
+        match survey(&path, purpose, checkout).await {
+            Ok(survey) => {
+                let foreign = survey
+                    .foreign()
+                    .map(|place| unwritable(purpose, asked, &in_the_way(place)));
+                refusal = refusal.or(foreign);
+                surveys.push(survey);
+            }
+            Err(source) => refusal = refusal.or_else(|| Some(unwritable(purpose, asked, &source))),
         }
     }
+    if refusal.is_none() || checkout.is_some() {
+        for survey in &surveys {
+            if let Err(error) = survey.remove() {
+                tracing::warn!(%error, "what an earlier run has left could not be removed");
+            }
+        }
+    }
+    refusal.map_or(Ok(()), Err)
 }
 
-/// The same for a call whose arguments are wrong.
-pub(crate) fn clear_refused(arguments: &[OsString], environment: &Environment) {
+/// The same for a call whose arguments are wrong. Outside of a job nothing is uploaded, and everything stays.
+pub(crate) async fn clear_refused(arguments: &[OsString], environment: &Environment) {
+    if environment.job_checkout().is_none() {
+        return;
+    }
     let (outputs, reports) = refused_directories(arguments, environment);
-    for output in &outputs {
-        clear(Some(output), None, environment);
-    }
-    for directory in &reports {
-        clear(None, Some(directory), environment);
+    let outputs = outputs.iter().map(|path| (Some(path.as_path()), None));
+    let reports = reports.iter().map(|path| (None, Some(path.as_path())));
+    for (output, reports) in outputs.chain(reports) {
+        // The run is refused already.
+        let _ = clear(output, reports, environment).await;
     }
 }
 
-/// Removes everything of an earlier run.
-fn remove_own(directory: &Utf8Path) -> io::Result<()> {
-    remove_files(directory, &reports::NAMES)?;
-    remove_files(directory, &STREAMS)?;
-    let is_current = std::env::current_dir().is_ok_and(|current| current == directory.as_std_path());
-    for name in DIRECTORIES {
-        let path = directory.join(name);
-        match path.symlink_metadata() {
-            // A project may have directories of these names of its own.
-            Ok(_) if is_current => {
-                return Err(io::Error::other(format!(
-                    "{name} is in the way: name a directory of its own"
-                )));
-            }
-            // Links below it are removed, not followed.
-            Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path)?,
-            Ok(_) => std::fs::remove_file(&path)?,
-            Err(_) => {}
+/// Refuses records where reports are: whoever may see the reports would see the prompts, with the mark of their sections.
+fn keep_apart(output: Option<&Utf8Path>, reports: Option<&Utf8Path>) -> Result<(), Failure> {
+    let (Some(output), Some(reports)) = (output, reports) else {
+        return Ok(());
+    };
+    let (records, shown) = (resolved(output), resolved(reports));
+    // Reports beside the project's files are uploaded by their names.
+    let holds_project = records != shown && resolved(Utf8Path::new(".")).starts_with(&shown);
+    if holds_project || !records.starts_with(&shown) {
+        return Ok(());
+    }
+    Err(Failure::Settings(format!(
+        "--output {output} is in the directory of --reports {reports}, so the records of the run (prompts, patches) would be among the \
+         reports. Name a directory outside of it with --output"
+    )))
+}
+
+/// Where a path leads, as far as it is there yet.
+fn resolved(path: &Utf8Path) -> Utf8PathBuf {
+    let absolute = camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = without_dots(&absolute);
+    let real = absolute.ancestors().find_map(|above| {
+        let rest = absolute.strip_prefix(above).ok()?;
+        Some(above.canonicalize_utf8().ok()?.join(rest))
+    });
+    real.unwrap_or(absolute)
+}
+
+/// Looks at a directory, in a job knowing what its checkout has there.
+async fn survey(directory: &Utf8Path, purpose: Purpose, checkout: Option<&str>) -> io::Result<Survey> {
+    let survey = Survey::new(directory, purpose, &BTreeSet::new())?;
+    let Some(checkout) = checkout.filter(|_| survey.foreign().is_some()) else {
+        return Ok(survey);
+    };
+    let tracked = async {
+        let repository = Repository::open(Utf8Path::new(checkout)).await?;
+        repository.tracked(directory, &purpose.names()).await
+    };
+    match tracked.await {
+        Ok(tracked) => Survey::new(
+            directory,
+            purpose,
+            &tracked.into_iter().map(Utf8PathBuf::from).collect(),
+        ),
+        Err(error) => {
+            tracing::debug!(%error, %directory, "git does not say what is committed in it");
+            Ok(survey)
         }
     }
-    Ok(())
 }
 
-/// Removes files; a link is removed itself.
-fn remove_files(directory: &Utf8Path, names: &[&str]) -> io::Result<()> {
-    for name in names {
-        match std::fs::remove_file(directory.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io::Error::new(error.kind(), format!("{name} is in the way: {error}")));
-            }
-            _ => {}
-        }
+/// Removes everything of an earlier run, and nothing where something else is in the way.
+fn remove_own(directory: &Utf8Path, purpose: Purpose) -> io::Result<()> {
+    let survey = Survey::new(directory, purpose, &BTreeSet::new())?;
+    match survey.foreign() {
+        Some(place) => Err(in_the_way(place)),
+        None => survey.remove(),
     }
-    Ok(())
 }
 
-fn unwritable(what: &str, path: &Utf8Path, source: &std::io::Error, flag: &str) -> Failure {
-    Failure::Settings(format!(
-        "failed to {what} {path}: {source}. Name a directory that can be written with {flag}"
-    ))
+fn in_the_way(place: &Utf8Path) -> io::Error {
+    let problem = format!("{place} is in the way, and Conclave did not write it");
+    io::Error::new(io::ErrorKind::AlreadyExists, problem)
+}
+
+fn unwritable(purpose: Purpose, path: &Utf8Path, source: &io::Error) -> Failure {
+    let (what, flag) = match purpose {
+        Purpose::Records => ("make the run directory", "--output"),
+        Purpose::Reports => ("write reports into", "--reports"),
+    };
+    let remedy = match source.kind() {
+        io::ErrorKind::AlreadyExists => "Move it away, or name another directory with",
+        _ => "Name a directory that can be written with",
+    };
+    Failure::Settings(format!("failed to {what} {path}: {source}. {remedy} {flag}"))
 }
 
 /// Where the records of runs go, where nobody says otherwise.
@@ -199,3 +254,7 @@ pub(super) fn temporary_path() -> PathBuf {
     }
     place
 }
+
+#[cfg(test)]
+#[path = "directory/directory_tests.rs"]
+mod tests;

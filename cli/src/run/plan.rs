@@ -1,5 +1,6 @@
 //! What a review would be, as data: what `conclave plan --format json` prints.
 
+pub(crate) mod nothing;
 pub(crate) mod page;
 pub(crate) mod tokenizer;
 
@@ -198,7 +199,7 @@ pub(crate) async fn plan(
     if prepared.diff.files.is_empty() {
         output.note(&nothing_left(&prepared));
         // Data stays data, also of a change that has no file to review.
-        if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
+        if matches!(request.format, Format::Human) {
             return Ok(Exit::Reviewed);
         }
     }

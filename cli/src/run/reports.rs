@@ -2,7 +2,10 @@
 
 use camino::Utf8Path;
 use conclave_engine::{
-    report::{render_code_quality, render_junit, render_markdown, render_sarif},
+    report::{
+        is_code_quality, is_junit, is_markdown, is_review, is_sarif, render_code_quality, render_junit,
+        render_markdown, render_sarif,
+    },
     review::Review,
 };
 
@@ -21,6 +24,18 @@ pub(crate) const JUNIT: &str = "junit.xml";
 
 /// The names of all files that a review leaves in a directory of reports, and in its records.
 pub(crate) const NAMES: [&str; 5] = [REVIEW, MARKDOWN, SARIF, CODE_QUALITY, JUNIT];
+
+/// Returns whether a file of this name with this text is a report that a review has written.
+pub(crate) fn is_own(name: &str, text: &str) -> bool {
+    match name {
+        REVIEW => is_review(text),
+        MARKDOWN => is_markdown(text),
+        SARIF => is_sarif(text),
+        CODE_QUALITY => is_code_quality(text),
+        JUNIT => is_junit(text),
+        _ => false,
+    }
+}
 
 /// All reports, each with its file's name, without secrets.
 fn reports(review: &Review, context: &Context) -> [(&'static str, String); 5] {

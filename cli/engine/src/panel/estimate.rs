@@ -83,7 +83,7 @@ pub struct SessionEstimate {
 }
 
 /// What was counted, in tokens of the tokenizer at hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counted {
     /// What the runtime adds to every prompt of a reviewer: not counted here, but measured.
     pub runtime: u64,

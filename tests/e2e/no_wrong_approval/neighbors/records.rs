@@ -25,6 +25,11 @@ fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }
 
+/// The program in a job that has this checkout.
+fn in_job(repository: &Repository, arguments: &[&str]) -> Conclave {
+    Conclave::new(repository.path(), arguments).env("CI_PROJECT_DIR", repository.path())
+}
+
 async fn links_that_a_branch_has_committed_lead_nowhere() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let elsewhere = tempfile::tempdir().unwrap();
@@ -45,7 +50,7 @@ async fn links_that_a_branch_has_committed_lead_nowhere() {
     }
     symlink(kept.join("patches"), at("run/records/patches")).unwrap();
     repository.commit("Prepared");
-    let local = || Conclave::new(repository.path(), &FLAGS).anthropic(&provider);
+    let local = || in_job(&repository, &FLAGS).anthropic(&provider);
     local().run().await.expect_code(0);
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(std::fs::read_to_string(kept.join("patches/file")).unwrap(), "kept");
@@ -105,13 +110,11 @@ async fn reports_that_a_branch_has_committed_are_gone_when_a_run_fails() {
         "out/reports/code-quality.json",
     ];
     // No provider's key: it fails before anything is made. And wrong arguments: it ends before anything is read.
-    let local = || Conclave::new(repository.path(), &FLAGS);
     let wrong = [&FLAGS[..], &["--agents", "many"]].concat();
-    let of_job = ["review", "--agents", "many"];
-    let in_job = Conclave::new(repository.path(), &of_job)
+    let of_job = in_job(&repository, &["review", "--agents", "many"])
         .env("CONCLAVE_OUTPUT", "run/records")
         .env("CONCLAVE_REPORTS", "out/reports");
-    for call in [local(), Conclave::new(repository.path(), &wrong), in_job] {
+    for call in [in_job(&repository, &FLAGS), in_job(&repository, &wrong), of_job] {
         repository.git(&["checkout", "--quiet", "--force", "HEAD"]);
         repository.git(&["checkout", "--quiet", "--", "."]);
         call.run().await.expect_code(2);
@@ -123,4 +126,13 @@ async fn reports_that_a_branch_has_committed_are_gone_when_a_run_fails() {
         repository.path().join("out/reports/README.md").exists(),
         "it is not a report's name"
     );
+    // On a person's machine they may be the person's: the run is refused, and nothing is touched.
+    repository.git(&["checkout", "--quiet", "--", "."]);
+    let stderr = Conclave::new(repository.path(), &FLAGS)
+        .run()
+        .await
+        .expect_code(2)
+        .stderr;
+    assert!(stderr.contains("run/records/review.json is in the way"), "{stderr}");
+    assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "");
 }
