@@ -35,11 +35,7 @@ use crate::{
 
 pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Result<Exit, Failure> {
     context.watch_signals()?;
-    if arguments.estimate && arguments.common.format.of_plan().is_none() {
-        let problem =
-            "--estimate prints a plan, which has only the formats `human` and `json`: name one of them with --format";
-        return Err(Failure::Settings(problem.to_owned()));
-    }
+    check_format(&arguments)?;
     let of_event = match &arguments.mr {
         None => Box::pin(workflow_job::handle(&arguments, context)).await?,
         Some(_) => Task::Review(None),
@@ -52,16 +48,7 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let Context {
         env, output, signals, ..
     } = context;
-    let CommonArguments {
-        output: records,
-        reports,
-        ..
-    } = &arguments.common;
-    let cleared = if arguments.estimate {
-        Ok(())
-    } else {
-        directory::clear(records.as_deref(), reports.as_deref(), env).await
-    };
+    let cleared = clear(&arguments, env).await;
     // Of a pipeline the run is reported before anything is asked; where an address is all that there is, the server has to say
     // first which project it is of.
     let pipeline = match &arguments.mr {
@@ -142,6 +129,24 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
         context,
     };
     ending.conclude(result).await
+}
+
+fn check_format(arguments: &ReviewArguments) -> Result<(), Failure> {
+    if arguments.estimate && arguments.common.format.of_plan().is_none() {
+        let problem =
+            "--estimate prints a plan, which has only the formats `human` and `json`: name one of them with --format";
+        return Err(Failure::Settings(problem.to_owned()));
+    }
+    Ok(())
+}
+
+/// Removes what an earlier run has left where this one writes.
+async fn clear(arguments: &ReviewArguments, env: &Environment) -> Result<(), Failure> {
+    if arguments.estimate {
+        return Ok(());
+    }
+    let CommonArguments { output, reports, .. } = &arguments.common;
+    directory::clear(output.as_deref(), reports.as_deref(), env).await
 }
 
 /// The pipeline of a command: its commit is the one that the pull request had then, and its code must not be checked out.

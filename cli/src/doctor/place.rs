@@ -5,7 +5,7 @@ use conclave_engine::repo_config::RuntimeChoice;
 use conclave_git::{GitError, Repository};
 use conclave_opencode::unfit_place;
 
-use super::{Check, Found, Request, Status, settings};
+use super::{Check, Found, Request, Status, settings, tools::runtime_of_review};
 use crate::run::directory::{default_root, temporary};
 
 /// What a review of a large repository writes, with some to spare.
@@ -21,7 +21,9 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     found.checks.extend(repository(request).await);
     found.checks.extend(job(request));
     found.checks.push(disk("records", &default_root(request.env)));
-    found.checks.push(scratch(&temporary(), request.runtime));
+    found
+        .checks
+        .push(scratch(&temporary(), runtime_of_review(request).await));
     found
 }
 

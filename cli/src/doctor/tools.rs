@@ -1,7 +1,10 @@
 //! The programs that a review starts.
 
 use camino::Utf8PathBuf;
-use conclave_engine::{repo_config::RuntimeChoice, review::RuntimeName};
+use conclave_engine::{
+    repo_config::{ReviewSettings, RuntimeChoice},
+    review::RuntimeName,
+};
 use conclave_git::{Repository, places_around};
 use conclave_opencode::{OPENCODE_VERSION, ProcessError, shown_version};
 use conclave_shared::sandbox::SandboxLevel;
@@ -17,14 +20,9 @@ use crate::run::{
 
 /// The agent runtime, what it searches with, and the sandbox around it.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
-    let of_repository = match Repository::open(request.directory()).await {
-        Ok(repository) => settings::of_review(request, &repository).await,
-        // The check of the repository says it.
-        Err(_) => None,
-    };
-    let of_repository = of_repository.unwrap_or_default();
+    let of_repository = settings_of_review(request).await;
     let required = required_here(request.env).max(of_repository.require_sandbox);
-    let (choice, chosen_by) = ChosenBy::choose(request.runtime, of_repository.runtime, RuntimeChoice::Auto);
+    let (choice, chosen_by) = chosen(request, of_repository.runtime);
     let foreseen = foresee(request.env, choice, &places(request), required, true).await;
     let runtime = foreseen.name();
     let mut checks = runtime_checks(foreseen, chosen_by);
@@ -33,6 +31,25 @@ pub(super) async fn agent(request: &Request<'_>) -> Found {
         checks,
         not_set_up: Vec::new(),
     }
+}
+
+/// The runtime that a review would be asked to use.
+pub(super) async fn runtime_of_review(request: &Request<'_>) -> RuntimeChoice {
+    let of_repository = settings_of_review(request).await;
+    chosen(request, of_repository.runtime).0
+}
+
+fn chosen(request: &Request<'_>, of_repository: Option<RuntimeChoice>) -> (RuntimeChoice, ChosenBy) {
+    ChosenBy::choose(request.runtime, of_repository, RuntimeChoice::Auto)
+}
+
+async fn settings_of_review(request: &Request<'_>) -> ReviewSettings {
+    let settings = match Repository::open(request.directory()).await {
+        Ok(repository) => settings::of_review(request, &repository).await,
+        // The check of the repository says it.
+        Err(_) => None,
+    };
+    settings.unwrap_or_default()
 }
 
 /// Directories of the repository that reviews are of.

@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn what_others_write_under_these_names_is_not_ours() {
-        let checks: [(fn(&str) -> bool, &[&str]); 5] = [
+        type IsOurs = fn(&str) -> bool;
+        let checks: [(IsOurs, &[&str]); 5] = [
             (
                 is_review,
                 &[

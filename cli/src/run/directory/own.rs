@@ -149,14 +149,12 @@ impl Survey {
         }
         let mut files = Vec::new();
         for entry in path.read_dir()? {
-            match entry?.file_name().into_string() {
-                Ok(file) => files.push(file),
+            let Ok(file) = entry?.file_name().into_string() else {
                 // We make no such names.
-                Err(_) => {
-                    self.foreign.get_or_insert(path);
-                    return Ok(());
-                }
-            }
+                self.foreign.get_or_insert(path);
+                return Ok(());
+            };
+            files.push(file);
         }
         let may_be_own = has_progress && (name.as_str() != PROMPTS || files.iter().any(|file| file == MESSAGE));
         let mut is_emptied = true;
@@ -184,7 +182,10 @@ fn is_in_directory(directory: &str, file: &str, text: &str) -> bool {
     }
     let slug = file.trim_start_matches(|character: char| character.is_ascii_digit());
     // What `git format-patch` makes has the same names, and begins otherwise.
-    let is_patch = file.len() - slug.len() >= 4 && slug.starts_with('-') && slug.ends_with(".patch");
+    let is_patch = file.len() - slug.len() >= 4
+        && slug
+            .strip_suffix(".patch")
+            .is_some_and(|slug| slug.starts_with('-'));
     file == "INDEX.txt" || (is_patch && text.starts_with("diff --git "))
 }
 
