@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    entry::{Entry, Hash, Source, joined, origin, repository},
+    entry::{Entry, Hash, Source, file_name, joined, origin, repository},
     json::place,
     toml,
 };
@@ -49,6 +49,8 @@ struct Directory {
 
 #[derive(Deserialize)]
 struct File {
+    /// Its name, where the address does not end in it.
+    name: Option<String>,
     url: Option<String>,
     path: Option<String>,
     /// Digests by their algorithms.
@@ -102,6 +104,9 @@ fn entries(package: &Package) -> Vec<Entry> {
             }));
         }
     }
+    let served = package.sdist.iter().chain(&package.wheels);
+    let names = served.flat_map(|file| [&file.name, &file.url, &file.path]).flatten();
+    let names = names.map(|name| file_name(name).to_owned()).collect();
     let hashes: Vec<Vec<String>> = files.iter().map(|file| file.hashes()).collect();
     let is_hashed = !hashes.is_empty() && hashes.iter().all(|hashes| !hashes.is_empty());
     entries.push(Entry {
@@ -115,6 +120,7 @@ fn entries(package: &Package) -> Vec<Entry> {
             "" => format!("name = \"{}\"", package.name),
             version => toml::anchor(&package.name, version),
         },
+        files: names,
     });
     entries
 }
