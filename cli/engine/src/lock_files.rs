@@ -136,6 +136,9 @@ pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>,
 }
 
 #[cfg(test)]
+#[path = "lock_files/files_tests.rs"]
+mod files_tests;
+#[cfg(test)]
 #[path = "lock_files/formats_tests.rs"]
 mod formats_tests;
 #[cfg(test)]

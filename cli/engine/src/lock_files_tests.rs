@@ -1051,8 +1051,8 @@ fn another_file_of_the_same_version_is_called_so() {
     );
     let poetry = |files: &str| format!("[[package]]\nname = \"idna\"\nversion = \"3.0\"\nfiles = [\n{files}]\n");
     let (first, second) = (
-        "    {file = \"idna-1.whl\", hash = \"sha256:a1\"},\n",
-        "    {file = \"idna-2.whl\", hash = \"sha256:b2\"},\n",
+        "    {file = \"idna-3.0-py3-none-any.whl\", hash = \"sha256:a1\"},\n",
+        "    {file = \"idna-3.0.tar.gz\", hash = \"sha256:b2\"},\n",
     );
     let (one_file, two_files) = (poetry(first), poetry(&format!("{first}{second}")));
     assert_eq!(claims("poetry.lock", &one_file, &two_files), [added]);

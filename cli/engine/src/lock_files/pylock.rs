@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{
     entry::{Entry, Hash, Source, file_name, joined, origin, repository},
     json::place,
+    plain::shortened,
     toml,
 };
 
@@ -72,6 +73,13 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, String> {
     let file: Pylock = toml::read(text)?;
     if file.lock_version.split('.').next() != Some("1") {
         return Err("its `lock-version` is not 1, the only one that is known".to_owned());
+    }
+    for package in &file.packages {
+        let (vcs, directory, archive) = (&package.vcs, &package.directory, &package.archive);
+        let places = [vcs.is_some(), directory.is_some(), archive.is_some()];
+        if places.into_iter().filter(|is_there| *is_there).count() > 1 {
+            return Err(format!("`{}` names more than one place", shortened(&package.name)));
+        }
     }
     Ok(file.packages.iter().flat_map(entries).collect())
 }

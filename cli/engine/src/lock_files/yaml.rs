@@ -149,6 +149,16 @@ impl PnpmResolution {
                 "the resolution of `{key}` has `{unknown}`, which pnpm does not write"
             ));
         }
+        // Which of several places counts, pnpm decides by the type.
+        let is = |kind: &str| self.kind.as_deref() == Some(kind);
+        let places = [&self.tarball, &self.repo, &self.directory, &self.url];
+        let fits = is("git") == self.repo.is_some() && is("directory") == self.directory.is_some();
+        if !fits || places.into_iter().flatten().count() > 1 {
+            let key = shortened(key);
+            return Err(format!(
+                "the resolution of `{key}` names another place than its type is for, or more than one"
+            ));
+        }
         let mut variants = self.variants.iter();
         variants.try_for_each(|variant| variant.resolution.refuse_unknown(key))
     }
