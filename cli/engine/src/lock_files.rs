@@ -9,9 +9,11 @@ mod compare;
 mod entry;
 mod json;
 mod lines;
+mod plain;
 mod pylock;
 mod toml;
 mod yaml;
+mod yarn_classic;
 
 use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
@@ -82,8 +84,8 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
         LockFormat::Pylock => pylock::read(text),
         LockFormat::Uv => toml::uv(text),
         LockFormat::Pnpm => yaml::pnpm(text),
-        LockFormat::Yarn if text.contains("__metadata:") => yaml::yarn_berry(text),
-        LockFormat::Yarn => lines::yarn_classic(text),
+        LockFormat::Yarn if yaml::is_berry(text) => yaml::yarn_berry(text),
+        LockFormat::Yarn => yarn_classic::read(text),
         LockFormat::Gem => lines::gemfile(text),
         LockFormat::Go => lines::go_sum(text),
     };
@@ -101,12 +103,15 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
 fn one_spelling(format: LockFormat, name: &str) -> String {
     match format {
         LockFormat::Composer => name.to_lowercase(),
-        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Pylock | LockFormat::Uv => {
-            let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
-            parts.collect::<Vec<_>>().join("-").to_lowercase()
-        }
+        LockFormat::Pipfile | LockFormat::Poetry | LockFormat::Pylock | LockFormat::Uv => normalized(name),
         _ => name.to_owned(),
     }
+}
+
+/// The one spelling of a Python package's name.
+fn normalized(name: &str) -> String {
+    let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
 /// Checks a lock file against its base; `None` where there was none. The findings have no ids yet.
@@ -131,8 +136,14 @@ pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>,
 }
 
 #[cfg(test)]
+#[path = "lock_files/files_tests.rs"]
+mod files_tests;
+#[cfg(test)]
 #[path = "lock_files/formats_tests.rs"]
 mod formats_tests;
+#[cfg(test)]
+#[path = "lock_files/plain_tests.rs"]
+mod plain_tests;
 #[cfg(test)]
 #[path = "lock_files_tests.rs"]
 mod tests;

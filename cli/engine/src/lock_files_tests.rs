@@ -554,7 +554,7 @@ fn another_package_under_a_name_is_found_and_a_newer_version_of_it_is_not() {
         (
             "yarn.lock",
             yarn("left-pad@^1", "left-pad", "1.0.0"),
-            yarn("left-pad@npm:other@^2", "other", "2.0.0"),
+            yarn("\"left-pad@npm:other@^2\"", "other", "2.0.0"),
             one("registry", 5),
         ),
         (
@@ -587,7 +587,7 @@ fn a_package_is_the_same_in_every_spelling_that_its_manager_takes_for_one() {
         format!("version = 1\n\n[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\nsource = {source}\n")
     };
     let registry = "{ registry = \"https://pypi.org/simple\" }\n\
-                    sdist = { url = \"https://files.pythonhosted.org/core.tar.gz\", hash = \"sha256:a\" }";
+                    sdist = { url = \"https://files.pythonhosted.org/core_lib-1.0.0.tar.gz\", hash = \"sha256:a\" }";
     let base = uv("core-lib", "{ editable = \"packages/core\" }");
     for name in ["core-lib", "core_lib", "Core.Lib", "core-_lib"] {
         let claims = claims("uv.lock", &base, &uv(name, registry));
@@ -661,7 +661,7 @@ fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
             "uv.lock",
             uv("{ editable = \"packages/ui\" }"),
             uv("{ registry = \"https://pypi.org/simple\" }\n\
-                sdist = { url = \"https://files.pythonhosted.org/ui.tar.gz\", hash = \"sha256:a\" }"),
+                sdist = { url = \"https://files.pythonhosted.org/ui-1.0.0.tar.gz\", hash = \"sha256:a\" }"),
         ),
         (
             "yarn.lock",
@@ -683,7 +683,7 @@ fn a_package_of_the_project_that_becomes_one_of_a_registry_is_found() {
         (
             "poetry.lock",
             poetry("files = []\n\n[package.source]\ntype = \"directory\"\nurl = \"ui\"\n"),
-            poetry("files = [{file = \"ui.whl\", hash = \"sha256:a\"}]\n"),
+            poetry("files = [{file = \"ui-1.0.0-py3-none-any.whl\", hash = \"sha256:a\"}]\n"),
         ),
     ] {
         assert_eq!(found(path, Some(&base), &base), [], "{path}");
@@ -1051,8 +1051,8 @@ fn another_file_of_the_same_version_is_called_so() {
     );
     let poetry = |files: &str| format!("[[package]]\nname = \"idna\"\nversion = \"3.0\"\nfiles = [\n{files}]\n");
     let (first, second) = (
-        "    {file = \"idna-1.whl\", hash = \"sha256:a1\"},\n",
-        "    {file = \"idna-2.whl\", hash = \"sha256:b2\"},\n",
+        "    {file = \"idna-3.0-py3-none-any.whl\", hash = \"sha256:a1\"},\n",
+        "    {file = \"idna-3.0.tar.gz\", hash = \"sha256:b2\"},\n",
     );
     let (one_file, two_files) = (poetry(first), poetry(&format!("{first}{second}")));
     assert_eq!(claims("poetry.lock", &one_file, &two_files), [added]);

@@ -1,5 +1,6 @@
 //! The rules: what is new in a lock file, and should not be.
 
+mod files;
 mod hashes;
 mod moved;
 mod report;
@@ -60,9 +61,12 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
     findings.extend(moved::moved(change));
     findings.extend(hashes::with_other_hash(change));
     let reported: HashSet<u32> = findings.iter().map(|finding| finding.line).collect();
-    let names = [sources::mislabeled(change), sources::respelled(change)]
-        .concat()
-        .into_iter();
+    let names = [
+        sources::mislabeled(change),
+        sources::respelled(change),
+        files::of_others(change),
+    ];
+    let names = names.into_iter().flatten();
     findings.extend(names.filter(|finding| !reported.contains(&finding.line)));
     findings.sort_by_key(|finding| finding.line);
     findings

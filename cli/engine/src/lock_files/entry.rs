@@ -53,6 +53,8 @@ pub(super) struct Entry {
     pub(super) source_text: String,
     /// Text that the entry begins with, perhaps over several lines.
     pub(super) anchor: String,
+    /// The names of its files, as written, where a registry serves several files of one version.
+    pub(super) files: Vec<String>,
 }
 
 impl Entry {
@@ -146,7 +148,13 @@ impl Entry {
         let (name, version) = self.alias().unwrap_or((self.name.as_str(), self.version.as_str()));
         let address = self.source_text.split(['#', '?']).next().unwrap_or_default();
         let address = address.replace("%2F", "/").replace("%2f", "/").replace("%40", "@");
-        let (Source::Registry(_), Some((package, file))) = (&self.source, address.split_once("/-/")) else {
+        // pnpm leaves the registry out where it is the one that is configured.
+        let is_served = match &self.source {
+            Source::Registry(_) => true,
+            Source::DefaultRegistry => !address.contains("://"),
+            _ => false,
+        };
+        let Some((package, file)) = address.split_once("/-/").filter(|_| is_served) else {
             return false;
         };
         // Behind `npm:`, and without what a tarball's name leaves out.
@@ -154,7 +162,7 @@ impl Entry {
         let version = version.split('+').next().unwrap_or_default();
         let (scope, bare) = name.rsplit_once('/').unwrap_or(("", name));
         let file = file.strip_prefix(scope).unwrap_or(file).trim_start_matches('/');
-        let is_package = package.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'));
+        let is_package = package == name || package.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'));
         !is_package || file != format!("{bare}-{version}.tgz")
     }
 
@@ -322,6 +330,8 @@ fn without_version(part: &str) -> String {
 
 /// Where a package of the npm world comes from, by what stands behind its name.
 pub(super) fn npm_source(specifier: &str) -> Source {
+    // Spaces around an address do not belong to it.
+    let specifier = specifier.trim_matches(|character: char| character.is_whitespace() || character.is_control());
     // A scheme may be written in capitals.
     let lower = specifier.to_ascii_lowercase();
     let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| lower.starts_with(prefix));
@@ -348,6 +358,9 @@ pub(super) fn npm_source(specifier: &str) -> Source {
         } else {
             Source::Url(repository(specifier))
         }
+    } else if is(&["//", r"/\", r"\"]) || specifier.contains(char::is_control) {
+        // An address without its scheme.
+        Source::Url(repository(specifier))
     } else if is(&[
         "file:",
         "link:",
@@ -365,6 +378,12 @@ pub(super) fn npm_source(specifier: &str) -> Source {
     } else {
         Source::DefaultRegistry
     }
+}
+
+/// The name of the file behind an address or a path, as written.
+pub(super) fn file_name(address: &str) -> &str {
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
 /// `name@anything` cut at the last `@` that does not begin a scope.

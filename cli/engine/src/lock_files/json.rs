@@ -7,10 +7,23 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::entry::{Entry, Hash, Source, joined, npm_hashes, npm_source, origin, repository, split_name};
+use super::{
+    entry::{Entry, Hash, Source, joined, npm_hashes, npm_source, origin, repository, split_name},
+    plain::{Unambiguous, shortened, without_mark},
+};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is not valid JSON: {error}"))
+    let text = without_mark(text);
+    let checked = serde_json::from_str::<Unambiguous>(text).map(|_| ());
+    checked.map_err(|error| {
+        let fault = if error.is_data() {
+            "it can be read in two ways"
+        } else {
+            "it is not valid JSON"
+        };
+        format!("{fault}: {error}")
+    })?;
+    serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))
 }
 
 #[derive(Deserialize, Default)]
@@ -94,6 +107,7 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
         integrity: npm_hashes(package.integrity.as_deref().unwrap_or_default()),
         source_text: resolved,
         anchor: format!("\"{key}\":"),
+        files: Vec::new(),
     }
 }
 
@@ -108,7 +122,7 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     for (key, fields) in &file.packages {
         let Some(Value::String(id)) = fields.first() else {
-            continue;
+            return Err(format!("`{}` does not say which package it is", shortened(key)));
         };
         let (name, specifier) = split_name(id);
         let registry = fields.get(1).and_then(Value::as_str);
@@ -135,6 +149,7 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
             integrity: joined(hashes.iter().map(String::as_str)),
             source_text: source_text.to_owned(),
             anchor: format!("\"{key}\": ["),
+            files: Vec::new(),
         });
     }
     Ok(entries)
@@ -194,6 +209,7 @@ struct PipfilePackage {
     hashes: Vec<String>,
     /// The name of the source that it is from.
     index: Option<String>,
+    #[serde(alias = "bzr", alias = "hg", alias = "svn")]
     git: Option<String>,
     file: Option<String>,
     path: Option<String>,
@@ -228,6 +244,7 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
             integrity: joined(package.hashes.iter().map(String::as_str)),
             source_text: source_text.to_owned(),
             anchor: format!("\"{name}\": {{"),
+            files: Vec::new(),
         });
     }
     Ok(entries)
@@ -243,6 +260,7 @@ pub(super) fn place(name: &str, version: &str, url: &str) -> Entry {
         integrity: String::new(),
         source_text: url.to_owned(),
         anchor: url.to_owned(),
+        files: Vec::new(),
     }
 }
 
@@ -335,6 +353,7 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             integrity: dist.and_then(|dist| dist.shasum.clone()).unwrap_or_default(),
             source_text: source_text.to_owned(),
             anchor: format!("\"name\": \"{}\"", package.name),
+            files: Vec::new(),
         });
     }
     Ok(entries)
@@ -393,6 +412,7 @@ pub(super) fn flake(text: &str) -> Result<Vec<Entry>, String> {
             integrity: locked.nar_hash.clone().unwrap_or_default(),
             source_text,
             anchor: format!("\"{name}\": {{"),
+            files: Vec::new(),
         });
     }
     Ok(entries)

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    entry::{Entry, Hash, Source, joined, origin, repository},
+    entry::{Entry, Hash, Source, file_name, joined, origin, repository},
     json::place,
+    plain::shortened,
     toml,
 };
 
@@ -49,6 +50,8 @@ struct Directory {
 
 #[derive(Deserialize)]
 struct File {
+    /// Its name, where the address does not end in it.
+    name: Option<String>,
     url: Option<String>,
     path: Option<String>,
     /// Digests by their algorithms.
@@ -70,6 +73,13 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, String> {
     let file: Pylock = toml::read(text)?;
     if file.lock_version.split('.').next() != Some("1") {
         return Err("its `lock-version` is not 1, the only one that is known".to_owned());
+    }
+    for package in &file.packages {
+        let (vcs, directory, archive) = (&package.vcs, &package.directory, &package.archive);
+        let places = [vcs.is_some(), directory.is_some(), archive.is_some()];
+        if places.into_iter().filter(|is_there| *is_there).count() > 1 {
+            return Err(format!("`{}` names more than one place", shortened(&package.name)));
+        }
     }
     Ok(file.packages.iter().flat_map(entries).collect())
 }
@@ -102,6 +112,9 @@ fn entries(package: &Package) -> Vec<Entry> {
             }));
         }
     }
+    let served = package.sdist.iter().chain(&package.wheels);
+    let names = served.flat_map(|file| [&file.name, &file.url, &file.path]).flatten();
+    let names = names.map(|name| file_name(name).to_owned()).collect();
     let hashes: Vec<Vec<String>> = files.iter().map(|file| file.hashes()).collect();
     let is_hashed = !hashes.is_empty() && hashes.iter().all(|hashes| !hashes.is_empty());
     entries.push(Entry {
@@ -115,6 +128,7 @@ fn entries(package: &Package) -> Vec<Entry> {
             "" => format!("name = \"{}\"", package.name),
             version => toml::anchor(&package.name, version),
         },
+        files: names,
     });
     entries
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
-    entry::{Entry, Hash, Source, joined, origin, repository},
+    entry::{Entry, Hash, Source, file_name, joined, origin, repository},
     json::place,
 };
 
@@ -59,6 +59,7 @@ pub(super) fn cargo(text: &str) -> Result<Vec<Entry>, String> {
             integrity: checksum.cloned().unwrap_or_default(),
             anchor: anchor(&package.name, &package.version),
             source_text: written,
+            files: Vec::new(),
         }
     });
     Ok(entries.collect())
@@ -89,6 +90,7 @@ struct PoetryPackage {
 
 #[derive(Deserialize)]
 struct PoetryArtefact {
+    file: Option<String>,
     hash: Option<String>,
 }
 
@@ -118,6 +120,10 @@ pub(super) fn poetry(text: &str) -> Result<Vec<Entry>, String> {
         } else {
             &package.files
         };
+        // At an address of its own, a file may have any name.
+        let is_served = matches!(source, Source::Registry(_) | Source::DefaultRegistry);
+        let files = artefacts.iter().filter_map(|artefact| artefact.file.clone());
+        let files = files.filter(|_| is_served).collect();
         let hashed = !artefacts.is_empty() && artefacts.iter().all(|artefact| is_hashed(artefact.hash.as_deref()));
         Entry {
             name: package.name.clone(),
@@ -131,6 +137,7 @@ pub(super) fn poetry(text: &str) -> Result<Vec<Entry>, String> {
                 .map(|source| source.url.clone())
                 .unwrap_or_default(),
             anchor: anchor(&package.name, &package.version),
+            files,
         }
     });
     Ok(entries.collect())
@@ -164,6 +171,7 @@ struct UvSource {
 #[derive(Deserialize)]
 struct UvArtefact {
     url: Option<String>,
+    path: Option<String>,
     hash: Option<String>,
 }
 
@@ -187,6 +195,10 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
                     .map(|url| place(&package.name, &package.version, url)),
             );
         }
+        // At an address of its own, a file may have any name.
+        let served = artefacts.iter().filter(|_| written.registry.is_some());
+        let addresses = served.flat_map(|artefact| [&artefact.url, &artefact.path]).flatten();
+        let files = addresses.map(|address| file_name(address).to_owned()).collect();
         entries.push(Entry {
             name: package.name.clone(),
             version: package.version.clone(),
@@ -195,6 +207,7 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
             integrity: joined(artefacts.iter().filter_map(|artefact| artefact.hash.as_deref())),
             source_text: source_text.to_owned(),
             anchor: anchor(&package.name, &package.version),
+            files,
         });
     }
     Ok(entries)

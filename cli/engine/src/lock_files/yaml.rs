@@ -2,22 +2,45 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_norway::Value;
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_norway::{Deserializer, Value};
 
 use super::{
     entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name},
     json::place,
+    plain::{Unambiguous, refuse_characters, shortened},
 };
 
+/// Refuses what another reader of YAML takes for something else, and no package manager writes: anchors, aliases, tags, merge
+/// keys, and keys that stand twice.
+fn refuse_indirections(text: &str) -> Result<(), String> {
+    refuse_characters(text)?;
+    each::<IgnoredAny>(text).map_err(|error| format!("it is not valid YAML: {error}"))?;
+    // With `@` no word may begin. So a text that is as good with it in the place of what begins an anchor, an alias or a tag
+    // has none of them: within a word, a quote or a comment nothing changes.
+    each::<IgnoredAny>(&text.replace(['&', '*', '!'], "@"))
+        .map_err(|error| format!("it has an anchor, an alias or a tag: {error}"))?;
+    each::<Unambiguous>(text).map_err(|error| format!("it can be read in two ways: {error}"))
+}
+
+/// Reads each document and drops it.
+fn each<T: DeserializeOwned>(text: &str) -> Result<(), serde_norway::Error> {
+    Deserializer::from_str(text).try_for_each(|document| T::deserialize(document).map(|_| ()))
+}
+
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    refuse_indirections(text)?;
     serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
 }
 
 /// Reads each document: pnpm keeps itself, and what its settings load, in one of its own before that of the project.
 fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, String> {
+    refuse_indirections(text)?;
     let mut documents = Vec::new();
-    for document in serde_norway::Deserializer::from_str(text) {
+    for document in Deserializer::from_str(text) {
         // A document without anything in it is null.
         let document = Option::<T>::deserialize(document).map_err(|error| format!("it is not valid YAML: {error}"))?;
         documents.extend(document);
@@ -96,11 +119,56 @@ struct PnpmResolution {
     tarball: Option<String>,
     repo: Option<String>,
     directory: Option<String>,
+    /// The server, where a very old version wrote it.
+    registry: Option<String>,
     /// Where a program is fetched from as it is, such as a runtime.
     url: Option<String>,
     /// The same for several platforms.
     #[serde(default)]
     variants: Vec<PnpmVariant>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
+}
+
+impl PnpmResolution {
+    /// Fields beside those of the type that pnpm writes, and kinds that it knows itself, not by a plugin.
+    const FIELDS: [&str; 7] = ["archive", "bin", "commit", "gitHosted", "path", "prefix", "revision"];
+    const KINDS: [&str; 4] = ["binary", "directory", "git", "variations"];
+
+    /// Refuses what may decide where the package comes from in a way that no rule knows.
+    fn refuse_unknown(&self, key: &str) -> Result<(), String> {
+        let mut others = self.others.keys().map(String::as_str);
+        let field = others.find(|field| !Self::FIELDS.contains(field));
+        let kind = self.kind.as_deref().filter(|kind| !Self::KINDS.contains(kind));
+        let tarball = self.tarball.as_deref().filter(|tarball| !is_plain_address(tarball));
+        if let Some(unknown) = field.or(kind).or(tarball) {
+            let (key, unknown) = (shortened(key), shortened(unknown));
+            return Err(format!(
+                "the resolution of `{key}` has `{unknown}`, which pnpm does not write"
+            ));
+        }
+        // Which of several places counts, pnpm decides by the type.
+        let is = |kind: &str| self.kind.as_deref() == Some(kind);
+        let places = [&self.tarball, &self.repo, &self.directory, &self.url];
+        let fits = is("git") == self.repo.is_some() && is("directory") == self.directory.is_some();
+        if !fits || places.into_iter().flatten().count() > 1 {
+            let key = shortened(key);
+            return Err(format!(
+                "the resolution of `{key}` names another place than its type is for, or more than one"
+            ));
+        }
+        let mut variants = self.variants.iter();
+        variants.try_for_each(|variant| variant.resolution.refuse_unknown(key))
+    }
+}
+
+/// Returns whether a tarball has a whole address, or a path that can lead nowhere but to the registry or into the project.
+fn is_plain_address(tarball: &str) -> bool {
+    let is_plain = tarball.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    tarball.starts_with("file:")
+        || is_plain && (tarball.contains("://") || !tarball.contains(':') && !tarball.starts_with('/'))
 }
 
 #[derive(Deserialize)]
@@ -109,9 +177,9 @@ struct PnpmVariant {
 }
 
 impl PnpmResolution {
-    /// Adds the addresses of programs, each as one more place of this package.
+    /// Adds the addresses of programs, and the registry, each as one more place of this package.
     fn add_programs(&self, package: &Entry, places: &mut Vec<Entry>) {
-        let urls = self.url.iter();
+        let urls = self.url.iter().chain(&self.registry);
         places.extend(urls.map(|url| place(&package.name, &package.version, url)));
         for PnpmVariant { resolution } in &self.variants {
             let archives = resolution.tarball.iter();
@@ -123,6 +191,9 @@ impl PnpmResolution {
 
 pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
     let documents: Vec<PnpmFile> = read_all(text)?;
+    for (key, package) in documents.iter().flat_map(|file| &file.packages) {
+        package.resolution.refuse_unknown(key)?;
+    }
     Ok(documents.iter().flat_map(pnpm_document).collect())
 }
 
@@ -145,6 +216,7 @@ fn pnpm_document(file: &PnpmFile) -> Vec<Entry> {
             integrity: npm_hashes(resolution.integrity.as_deref().unwrap_or_default()),
             source_text,
             anchor: key.clone(),
+            files: Vec::new(),
         }
     });
     let mut entries: Vec<Entry> = entries.collect();
@@ -226,6 +298,7 @@ fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
                     integrity: String::new(),
                     source_text: String::new(),
                     anchor: link.to_owned(),
+                    files: Vec::new(),
                 });
             }
             continue;
@@ -240,6 +313,7 @@ fn pnpm_aliases(file: &PnpmFile, entries: &[Entry]) -> Vec<Entry> {
                 integrity: String::new(),
                 source_text: (*key).to_owned(),
                 anchor: (*key).to_owned(),
+                files: Vec::new(),
             });
         }
     }
@@ -251,14 +325,52 @@ struct BerryPackage {
     resolution: Option<String>,
     checksum: Option<String>,
     conditions: Option<String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
+}
+
+/// The entry about the file itself.
+const BERRY_METADATA: &str = "__metadata";
+
+/// Fields of a package, beside those of the type, that Yarn writes since version 2.
+const BERRY_FIELDS: [&str; 9] = [
+    "bin",
+    "dependencies",
+    "dependenciesMeta",
+    "languageName",
+    "linkType",
+    "optionalDependencies",
+    "peerDependencies",
+    "peerDependenciesMeta",
+    "version",
+];
+
+/// Returns whether a lock file of Yarn is one of version 2 or newer. One that names the older format in a comment is read as
+/// that by each version.
+pub(super) fn is_berry(text: &str) -> bool {
+    let is_older = |line: &str| line.starts_with('#') && line.to_lowercase().contains("lockfile");
+    let begins = |line: &str| {
+        line.strip_prefix(BERRY_METADATA)
+            .is_some_and(|rest| rest.starts_with(':'))
+    };
+    text.lines().any(begins) && !text.lines().any(is_older)
 }
 
 pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
-    let file: BTreeMap<String, BerryPackage> = read(text)?;
+    let mut file: BTreeMap<String, BerryPackage> = read(text)?;
+    file.remove(BERRY_METADATA);
     let mut entries = Vec::new();
     for (requests, package) in &file {
+        if let Some(field) = package
+            .others
+            .keys()
+            .find(|field| !BERRY_FIELDS.contains(&field.as_str()))
+        {
+            let (requests, field) = (shortened(requests), shortened(field));
+            return Err(format!("`{requests}` has `{field}`, which Yarn does not write"));
+        }
         let Some(resolution) = &package.resolution else {
-            continue;
+            return Err(format!("`{}` has no resolution", shortened(requests)));
         };
         let (installed, written) = split_name(resolution);
         let patched = builtin_patch(written);
@@ -286,6 +398,7 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
                 integrity: String::new(),
                 source_text: source_text.to_owned(),
                 anchor: format!("\"{requests}\":"),
+                files: Vec::new(),
             }));
         }
         entries.push(Entry {
@@ -306,6 +419,7 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
             integrity: package.checksum.clone().unwrap_or_default(),
             source_text: source_text.to_owned(),
             anchor: format!("resolution: \"{resolution}\""),
+            files: Vec::new(),
         });
     }
     Ok(entries)

@@ -33,11 +33,14 @@ pub(super) fn without_hash(change: &Change<'_>) -> Vec<Finding> {
     let could_have = |entry: &Entry| {
         matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry) && entry.hash != Hash::Beside
     };
-    let never = hashed_names.is_empty() && change.base.is_some_and(|base| base.entries.iter().any(could_have));
+    // Yarn 1 has them in the addresses, too.
+    let is_pinned = |entry: &&Entry| !entry.integrity.is_empty();
+    let never = !change.base_entries().any(|entry| is_pinned(&entry))
+        && change.base.is_some_and(|base| base.entries.iter().any(could_have));
     // What comes from a repository or an address may do without, unless it had one there.
     let hashed_places: HashSet<(&str, String)> = change
         .base_entries()
-        .filter(|entry| entry.hash == Hash::Present)
+        .filter(is_pinned)
         .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let needs_hash = |entry: &Entry| match entry.source {

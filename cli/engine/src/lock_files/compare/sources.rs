@@ -10,6 +10,10 @@ use super::{
 };
 use crate::lock_files::entry::{Entry, Hash, LockFile, Source};
 
+/// The consequence where something else is installed than what is written.
+pub(super) const OTHER_CODE: &str =
+    "Who reads the name and the version believes to have other code than what is installed.";
+
 /// Registries that the base does not use. Without a base, the usual ones are nothing to wonder about.
 pub(super) fn registries(change: &Change<'_>) -> Vec<Finding> {
     let base = change.base.map(LockFile::registries).unwrap_or_default();
@@ -148,15 +152,22 @@ pub(super) fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
                 shown(package),
                 shown(version)
             ),
-            _ => format!(
-                "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
-                shown(&entry.name),
-                shown(&entry.version),
-                shown(&entry.address())
-            ),
+            _ => {
+                // A path on the configured registry is not a whole address.
+                let address = match entry.address() {
+                    address if address.is_empty() => entry.source_text.clone(),
+                    address => address,
+                };
+                format!(
+                    "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
+                    shown(&entry.name),
+                    shown(&entry.version),
+                    shown(&address)
+                )
+            }
         },
         "So it is with",
-        "Who reads the name and the version believes to have other code than what is installed.",
+        OTHER_CODE,
     )
 }
 
