@@ -328,6 +328,7 @@ async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
     let misspelled = r#"{"schema_version":1,"reviewers":{"secruity":{"enabled":false}}}"#;
     for (text, said) in [
         ("{", "is not JSON that can be used"),
+        ("", "is empty: the smallest document is"),
         (
             r#"{"schema_version":1,"schema_version":1}"#,
             "`schema_version` is there twice",

@@ -139,8 +139,7 @@ impl Session<'_> {
 
     /// The same check as the Worker's: it is the same code.
     fn validate(&self, file: &Utf8Path, as_json: bool) -> Result<Exit, Failure> {
-        let text = file::text(file)?;
-        let (faults, remarks, unknown) = match file::parse(&text) {
+        let (faults, remarks, unknown) = match file::document(file)? {
             Err(fault) => (vec![fault], Vec::new(), Vec::new()),
             Ok(document) => {
                 let unknown = unknown_fields(&document);
@@ -202,7 +201,7 @@ impl Session<'_> {
 
     /// A document from a file, if it has no fault.
     fn good(&self, file: &Utf8Path) -> Result<Value, Failure> {
-        let document = file::parse(&file::text(file)?).map_err(|fault| faulty(file, &[fault]))?;
+        let document = file::document(file)?.map_err(|fault| faulty(file, &[fault]))?;
         let good = check(&document).map_err(|faults| faulty(file, &faults))?;
         self.note_unknown(&unknown_fields(&document));
         self.note_remarks(&all_remarks(&good));

@@ -11,7 +11,7 @@ use conclave_shared::{
 };
 use reqwest::{
     Client, Method, RequestBuilder, Response,
-    header::{ETAG, HeaderValue, IF_MATCH},
+    header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH},
     redirect::Policy,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -190,8 +190,7 @@ impl AdminClient {
         let response = self
             .send(self.request(Method::GET, routes::CONFIG_DOCUMENT, &[]))
             .await?;
-        let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
-        let tag = tag.unwrap_or_default().to_owned();
+        let tag = document_tag(&response).map_err(|error| self.service(error.to_string()))?;
         let body = read(response, MAX_STORED)
             .await
             .map_err(|error: FetchError| self.service(error.to_string()))?;
@@ -302,8 +301,7 @@ impl AdminClient {
         let body = read(response, MAX_BYTES)
             .await
             .map_err(|error: FetchError| self.service(error.to_string()))?;
-        serde_json::from_slice(&body)
-            .map_err(|error| self.service(format!("answered something that cannot be read: {error}")))
+        serde_json::from_slice(&body).map_err(|error| self.service(FetchError::Garbage(error.to_string()).to_string()))
     }
 
     fn service(&self, problem: String) -> AdminError {
@@ -312,6 +310,25 @@ impl AdminClient {
             problem,
         }
     }
+}
+
+/// The entity tag of a stored document. The Worker sends one with each: with JSON, and with the plain text of what was written to KV by
+/// hand. Anything else is the page of a login, a portal or another server, which nothing may show or keep as a document.
+fn document_tag(response: &Response) -> Result<String, FetchError> {
+    let header = |name: HeaderName| {
+        let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
+    };
+    let (kind, tag) = (header(CONTENT_TYPE), header(ETAG));
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !["application/json", "text/plain"].contains(&kind) {
+        let kind: String = kind.chars().take(100).collect();
+        return Err(FetchError::Garbage(format!("its content type is `{kind}`")));
+    }
+    if tag.is_empty() {
+        return Err(FetchError::Garbage("it has no entity tag".to_owned()));
+    }
+    Ok(tag.to_owned())
 }
 
 fn host(url: &Url) -> String {

@@ -13,7 +13,11 @@ use super::{fetch::MAX_BYTES, *};
 use conclave_shared::{config::ProviderSwitch, routes};
 
 async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Url {
-    let router = Router::new().route(routes::CONFIG, get(move || async move { answer.clone() }));
+    serve_at(routes::CONFIG, answer).await
+}
+
+async fn serve_at<R: IntoResponse + Clone + Send + Sync + 'static>(route: &str, answer: R) -> Url {
+    let router = Router::new().route(route, get(move || async move { answer.clone() }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -433,4 +437,32 @@ async fn every_write_is_refused_if_another_change_came_after_what_was_compared()
     ] {
         assert!(matches!(stale, Err(AdminError::Stale)), "{stale:?}");
     }
+}
+
+#[tokio::test]
+async fn a_page_is_not_taken_for_a_stored_document() {
+    let admin = |url| AdminClient::new(url, SecretString::from("t"), &ExtraCertificates::default()).expect("a client");
+    let strange = |error: AdminError| {
+        assert!(error.is_service(), "{error:?}");
+        let said = error.to_string();
+        let advice = "see that CONCLAVE_CONFIG_URL is the Worker's own address";
+        assert!(said.contains(advice) && !said.contains("Log in"), "{said}");
+    };
+    for (kind, tag, body, is_document) in [
+        ("text/html; charset=utf-8", "\"7\"", "<p>Log in</p>", false),
+        ("text/plain", "", "Log in", false),
+        ("application/json", "", "{}", false),
+        ("application/json", "\"7\"", "{\"schema_version\":1}", true),
+        ("text/plain; charset=utf-8", "\"7-by-hand\"", "reviewers: []", true),
+    ] {
+        let headers = [("content-type", kind), ("etag", tag)];
+        let url = serve_at(routes::CONFIG_DOCUMENT, (headers, body)).await;
+        match admin(url).document().await {
+            Ok(stored) => assert!(is_document && stored.text == body && stored.tag == tag, "{stored:?}"),
+            Err(error) if is_document => panic!("{kind}: {error}"),
+            Err(error) => strange(error),
+        }
+    }
+    let url = serve_at(routes::HISTORY, "<p>Log in</p>").await;
+    strange(admin(url).newest().await.expect_err("a page"));
 }

@@ -13,23 +13,21 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 
-/// The text of a file or, for `-`, of standard input.
-pub(super) fn text(file: &Utf8Path) -> Result<String, Failure> {
-    let text = if file == "-" {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map(|_| text)
+/// Mark that some editors put in front of a text in UTF-8.
+const UTF_8_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// Marks in front of a text in UTF-16, by the order of its bytes.
+const UTF_16_MARKS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
+
+/// The document in a file or, for `-`, on standard input; or why what is there is not one.
+pub(super) fn document(file: &Utf8Path) -> Result<Result<Value, ConfigFault>, Failure> {
+    let bytes = if file == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().read_to_end(&mut bytes);
+        read.map(|_| bytes)
     } else {
-        std::fs::read_to_string(file)
+        std::fs::read(file)
     };
-    let text = text.map_err(Failure::io(format!("read {file}")))?;
-    if text.trim().is_empty() {
-        return Err(Failure::Settings(format!(
-            "{file} is empty: the smallest document is {}",
-            empty_document()
-        )));
-    }
-    Ok(text)
+    Ok(parse(&bytes.map_err(Failure::io(format!("read {file}")))?))
 }
 
 /// Keeps a copy of a stored document in the current directory, and returns the file's name. Two copies of one document are one file.
@@ -55,12 +53,24 @@ pub(super) fn keep(stored: &StoredDocument) -> Result<String, Failure> {
     }
 }
 
-/// The JSON of a text. A key that is there twice is a fault: only one of its values would count, without a word about which.
-pub(super) fn parse(text: &str) -> Result<Value, ConfigFault> {
-    read_strictly(text, str::to_owned).map_err(|error| ConfigFault {
+/// The JSON of a text in UTF-8. A key that is there twice is a fault: only one of its values would count, without a word about which.
+fn parse(bytes: &[u8]) -> Result<Value, ConfigFault> {
+    let fault = |detail: String| ConfigFault {
         pointer: String::new(),
-        detail: format!("is not JSON that can be used: {error}"),
-    })
+        detail,
+    };
+    if UTF_16_MARKS.iter().any(|mark| bytes.starts_with(mark)) {
+        return Err(fault("is UTF-16: save it as UTF-8".to_owned()));
+    }
+    let text = std::str::from_utf8(bytes.strip_prefix(UTF_8_MARK).unwrap_or(bytes))
+        .map_err(|error| fault(format!("is not text in UTF-8, as which it has to be saved ({error})")))?;
+    if text.trim().is_empty() {
+        return Err(fault(format!(
+            "is empty: the smallest document is {}",
+            empty_document()
+        )));
+    }
+    read_strictly(text, str::to_owned).map_err(|error| fault(format!("is not JSON that can be used: {error}")))
 }
 
 #[cfg(test)]
@@ -71,12 +81,46 @@ mod tests {
     fn a_key_that_is_there_twice_is_a_fault_with_its_place() {
         let text = r#"{"schema_version":1,"limits":{"sessions":2.5,"list":[null,true,-3,"x",{}]}}"#;
         let plain: Value = serde_json::from_str(text).expect("JSON");
-        assert_eq!(parse(text), Ok(plain));
+        assert_eq!(parse(text.as_bytes()), Ok(plain));
         for text in ["{\"a\":1,\n\"a\":2}", "{\"b\":[{\n\"a\":{},\"a\":{}}]}"] {
-            let detail = parse(text).expect_err(text).detail;
+            let detail = parse(text.as_bytes()).expect_err(text).detail;
             assert!(detail.contains("`a` is there twice at line 2"), "{detail}");
         }
-        let broken = parse("{").expect_err("broken").detail;
+        let broken = parse(b"{").expect_err("broken").detail;
         assert!(broken.starts_with("is not JSON that can be used: EOF"), "{broken}");
+    }
+
+    #[test]
+    fn what_is_not_text_in_utf_8_is_a_fault_of_the_document() {
+        let utf_16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let cases: [(&[u8], &str); 6] = [
+            (&utf_16, "is UTF-16: save it as UTF-8"),
+            (b"\xFE\xFF\0{\0}", "is UTF-16: save it as UTF-8"),
+            (b"{\"a\":\"\xFC\"}", "is not text in UTF-8"),
+            (b"", "is empty: the smallest document is {"),
+            (b" \n", "is empty"),
+            (UTF_8_MARK, "is empty"),
+        ];
+        for (bytes, says) in cases {
+            let fault = parse(bytes).expect_err(says);
+            assert_eq!(fault.pointer, "");
+            assert!(fault.detail.starts_with(says), "{}", fault.detail);
+        }
+        let marked = [UTF_8_MARK, b"{}".as_slice()].concat();
+        assert_eq!(
+            parse(&marked),
+            Ok(serde_json::json!({})),
+            "the mark is not a part of the text"
+        );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_a_faulty_document() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
+        let file = path.join("document.json");
+        assert!(document(&file).is_err(), "it is not there");
+        std::fs::write(&file, "").expect("written");
+        assert!(matches!(document(&file), Ok(Err(_))), "it has a fault");
     }
 }
