@@ -338,6 +338,11 @@ fn what_pnpm_does_not_write_is_refused() {
             (resolution, "{integrity: sha512-AAAA\t}", "U+0009"),
         ],
     );
+}
+
+#[test]
+fn a_place_in_a_lock_of_pnpm_is_compared() {
+    let resolution = "{integrity: sha512-AAAA}";
     let relative = "{integrity: sha512-AAAA, tarball: left-pad/-/left-pad-1.3.0.tgz}";
     assert_eq!(after("pnpm-lock.yaml", PNPM, resolution, relative), []);
     let other = relative.replace("left-pad/-/left-pad", "evil/-/evil");

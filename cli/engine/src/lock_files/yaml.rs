@@ -128,6 +128,7 @@ struct PnpmResolution {
     variants: Vec<PnpmVariant>,
     #[serde(rename = "type")]
     kind: Option<String>,
+    #[expect(clippy::zero_sized_map_values, reason = "fields are flattened into a map alone")]
     #[serde(flatten)]
     others: BTreeMap<String, IgnoredAny>,
 }
@@ -325,6 +326,7 @@ struct BerryPackage {
     resolution: Option<String>,
     checksum: Option<String>,
     conditions: Option<String>,
+    #[expect(clippy::zero_sized_map_values, reason = "fields are flattened into a map alone")]
     #[serde(flatten)]
     others: BTreeMap<String, IgnoredAny>,
 }

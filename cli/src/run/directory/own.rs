@@ -182,10 +182,8 @@ fn is_in_directory(directory: &str, file: &str, text: &str) -> bool {
     }
     let slug = file.trim_start_matches(|character: char| character.is_ascii_digit());
     // What `git format-patch` makes has the same names, and begins otherwise.
-    let is_patch = file.len() - slug.len() >= 4
-        && slug
-            .strip_suffix(".patch")
-            .is_some_and(|slug| slug.starts_with('-'));
+    let is_patch =
+        file.len() - slug.len() >= 4 && slug.strip_suffix(".patch").is_some_and(|slug| slug.starts_with('-'));
     file == "INDEX.txt" || (is_patch && text.starts_with("diff --git "))
 }
 
