@@ -59,7 +59,7 @@ pub fn committable(finding: &Finding, file: &str) -> Option<Suggestion> {
 /// Marks of what must not be written: of ours, and of what models write for a secret.
 const MASKS: [&str; 3] = [conclave_shared::redact::MARK, "<redacted>", "***"];
 
-/// Whether a part of the fix is not written out: a masked secret, or lines that stay as they are (`...`, `# ... as before`).
+/// Returns whether a part of the fix is not written out: a masked secret, or lines that stay as they are (`...`, `# ... as before`).
 fn leaves_out(text: &str, old: &str) -> bool {
     let is_gap = |line: &str| {
         let line = line.trim();
@@ -74,7 +74,7 @@ fn leaves_out(text: &str, old: &str) -> bool {
         || (text.split('\n').any(is_gap) && !old.split('\n').any(is_gap))
 }
 
-/// Whether lines of the fix begin with what patches, listings and Markdown have in front of code, and those that it replaces do not.
+/// Returns whether lines of the fix begin with what patches, listings and Markdown have in front of code, and those that it replaces do not.
 fn is_adorned(text: &str, old: &str) -> bool {
     let marks: [fn(&str) -> bool; 5] = [
         |line| line.starts_with('+'),
@@ -93,7 +93,7 @@ fn is_numbered(line: &str) -> bool {
     behind.len() < line.len() && behind.trim_start().starts_with([':', '|', '→'])
 }
 
-/// Whether the fix is more like the code of the finding's second place than like the code that it would replace.
+/// Returns whether the fix is more like the code of the finding's second place than like the code that it would replace.
 fn is_for_second(finding: &Finding, text: &str) -> bool {
     fn words(code: &str) -> BTreeSet<&str> {
         let words = code.split(|character: char| !character.is_alphanumeric() && character != '_');
@@ -111,7 +111,7 @@ fn is_for_second(finding: &Finding, text: &str) -> bool {
     })
 }
 
-/// Whether the forge could take a line of a code block for something else.
+/// Returns whether the forge could take a line of a code block for something else.
 fn acts(line: &str) -> bool {
     let command = line
         .strip_prefix('/')
@@ -139,7 +139,7 @@ const VERBS: &str = "add append apply assign avoid bind call catch change check 
     load log make move open parse pass pin prefer provide put raise read reject remove rename replace restore restrict reuse revert \
     sanitize see set skip split store strip switch throw trim update use validate verify wrap write";
 
-/// Whether a fix is a sentence about code. Reviewers write either, and only code may be committed.
+/// Returns whether a fix is a sentence about code. Reviewers write either, and only code may be committed.
 fn is_prose(text: &str, old: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let plain = |word: &str| {

@@ -41,7 +41,7 @@ pub enum HookError {
         "git takes the hooks of this repository from {0} (core.hooksPath), which is outside of it and may serve other repositories, so nothing is written there. Make {0}/pre-push yourself, executable, with `#!/bin/sh` as its first line and this one below: {HOOK_LINE}"
     )]
     Elsewhere(Utf8PathBuf),
-    /// A place that is no directory: the common way to have no hooks is `core.hooksPath=/dev/null`.
+    /// A place that is not a directory: the common way to have no hooks is `core.hooksPath=/dev/null`.
     #[error(
         "git looks for the hooks of this repository in {0}, which is not a directory, so hooks are turned off, and nothing was changed. `git config --show-origin --get core.hooksPath` shows where that is set. Take it out there (`git config --unset core.hooksPath`, with `--global` if it is in your own settings), or have it name a directory, and run `conclave hook install` again"
     )]
@@ -123,7 +123,7 @@ fn manager(hook: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(_, manager, settings)| (manager, settings))
 }
 
-/// How another hook can review as well: with our line, where a shell runs it.
+/// Returns what makes another hook review as well: our line, where a shell runs it.
 fn advice(hook: &str) -> String {
     let first = hook.lines().next().unwrap_or_default().trim_end();
     match first.strip_prefix("#!") {
@@ -140,7 +140,7 @@ fn advice(hook: &str) -> String {
     }
 }
 
-/// Whether what stands behind `#!` names a shell that our line is for, by its path or by `env`.
+/// Returns whether what stands behind `#!` names a shell that our line is for, by its path or by `env`.
 fn is_shell(interpreter: &str) -> bool {
     let mut words = interpreter.split_whitespace();
     let mut name = words.next().and_then(|path| path.rsplit('/').next());
@@ -156,7 +156,7 @@ fn io(what: &'static str, path: &Utf8Path) -> impl FnOnce(std::io::Error) -> Hoo
     move |source| HookError::Io { what, path, source }
 }
 
-/// Sees to it that git runs the hook that reviews, if nobody else has written in it, and if it belongs to this repository.
+/// Makes the hook that reviews executable where it is not, if it holds nothing else and belongs to this repository.
 fn present(path: Utf8PathBuf, is_ours: bool) -> Result<HookState, HookError> {
     let mode = std::fs::metadata(&path)
         .map_err(io("read", &path))?
@@ -168,7 +168,7 @@ fn present(path: Utf8PathBuf, is_ours: bool) -> Result<HookState, HookError> {
     if !is_ours {
         return Err(HookError::NotExecutable(path));
     }
-    // Whoever may read it may run it.
+    // Each user that may read it may run it.
     let executable = Permissions::from_mode(mode | ((mode & 0o444) >> 2));
     std::fs::set_permissions(&path, executable).map_err(io("change the mode of", &path))?;
     Ok(HookState::MadeExecutable(path))

@@ -51,7 +51,7 @@ pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
     text
 }
 
-/// What a session used, as far as that is known.
+/// The tokens and the cost of a session, as far as they are known.
 fn used(record: &SessionRecord) -> String {
     let cost = so_far(record.tokens, record.cost_usd);
     match (record.cost_incomplete, record.tokens) {
