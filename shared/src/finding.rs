@@ -125,6 +125,10 @@ pub struct Finding {
     /// The smallest change that would solve it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// True if the finding has a fix, and its reviewer quoted whole lines as they stand at head: a fix in code can take
+    /// the place of the evidence, and of nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quoted_whole: bool,
     /// What the evidence check found.
     pub evidence_status: EvidenceStatus,
     /// The stable identity of the problem.
@@ -182,6 +186,7 @@ impl Finding {
             checked: String::new(),
             confidence: 1.0,
             fix: None,
+            quoted_whole: false,
             evidence_status: EvidenceStatus::Verified,
             doubts: Vec::new(),
         }

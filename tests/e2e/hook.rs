@@ -1,6 +1,6 @@
 //! The hook before a push, run by the real git.
 
-use std::{path::Path, process::Output};
+use std::{fs::Permissions, os::unix::fs::PermissionsExt, path::Path, process::Output};
 
 use tokio::process::Command;
 
@@ -19,6 +19,10 @@ async fn hook(directory: &Path, command: &str, code: i32) -> String {
         .expect_code(code);
     assert_eq!(outcome.stdout, "");
     outcome.stderr
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 /// A repository with a remote that has `main`, and a flawed `feature` that it does not have.
@@ -126,7 +130,7 @@ async fn the_line_for_another_hook_stops_the_push_and_leaves_standard_input_to_t
     let (first, rest) = ("#!/bin/sh\nset -eu\n", "cat > \"$HOME/seen\"\n");
     repository.write(".git/hooks/pre-push", &format!("{first}{rest}"));
     let path = repository.path().join(".git/hooks/pre-push");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    set_mode(&path, 0o755);
     let text = hook(repository.path(), "install", 2).await;
     let (_, line) = text
         .trim_end()
@@ -171,9 +175,13 @@ async fn no_other_hook_is_ever_overwritten_or_removed() {
     assert!(text.contains("nothing was changed"), "{text}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
 
-    // One that has our line already reviews; it is not ours to take away.
+    // One that has our line already reviews, if git runs it; it is not ours to change or take away.
     let chained = "#!/bin/sh\nconclave hook pre-push \"$@\" || exit\nexec make check\n";
     repository.write(".git/hooks/pre-push", chained);
+    set_mode(&path, 0o644);
+    let text = hook(repository.path(), "install", 2).await;
+    assert!(text.contains("Make it executable yourself (`chmod +x`)"), "{text}");
+    set_mode(&path, 0o755);
     assert!(hook(repository.path(), "install", 0).await.contains("reviews already"));
     let text = hook(repository.path(), "uninstall", 2).await;
     assert!(
@@ -185,6 +193,12 @@ async fn no_other_hook_is_ever_overwritten_or_removed() {
     std::fs::remove_file(&path).unwrap();
     assert!(hook(repository.path(), "install", 0).await.contains("Installed"));
     assert!(hook(repository.path(), "install", 0).await.contains("reviews already"));
+    // Ours, copied without its mode.
+    set_mode(&path, 0o640);
+    let text = hook(repository.path(), "install", 0).await;
+    assert!(text.contains("because it was not executable. It is now"), "{text}");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o750);
     assert!(hook(repository.path(), "uninstall", 0).await.contains("Removed"));
     assert!(!path.exists());
 }
@@ -215,6 +229,21 @@ async fn the_hook_goes_where_git_looks_for_hooks() {
         "{text}"
     );
     assert!(!everybody.path().join("pre-push").exists());
+
+    repository.git(&["config", "core.hooksPath", "/dev/null"]);
+    let text = hook(repository.path(), "install", 2).await;
+    for part in [
+        "/dev/null, which is not a directory",
+        "hooks are turned off",
+        "--unset core.hooksPath",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    assert!(
+        hook(repository.path(), "uninstall", 0)
+            .await
+            .contains("nothing was changed")
+    );
 }
 
 #[tokio::test]

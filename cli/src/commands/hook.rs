@@ -43,6 +43,9 @@ fn show(state: &HookState, context: &Context) {
              it once, CONCLAVE_GATE=off lets it only show what it finds, `conclave hook uninstall` takes it away."
         ),
         HookState::Present(path) => format!("{path} reviews already; nothing was changed."),
+        HookState::MadeExecutable(path) => format!(
+            "{path} was there, but git did not run it, because it was not executable. It is now: each push is reviewed before."
+        ),
         HookState::Removed(path) => format!("Removed {path}."),
         HookState::Absent(path) => format!("There is no hook of Conclave at {path}; nothing was changed."),
     });

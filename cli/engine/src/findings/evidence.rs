@@ -2,6 +2,7 @@
 
 mod citation;
 mod standing;
+mod whole;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,6 +17,7 @@ use conclave_shared::{
 use self::{
     citation::{has_to_cite, rule_of, severity_by},
     standing::{Standing, stands, stands_in_patch},
+    whole::is_quoted_whole,
 };
 use super::{
     RawFinding, doubts,
@@ -298,6 +300,7 @@ fn check_one(
     let changed = |line: u32| file.is_some_and(|file| changes(file, at_base, line));
     // Words that steered and are gone steer nothing.
     let may_be_gone = !at_base && category != Finding::PROMPT_INJECTION;
+    let written = raw;
     let standing = stands(raw, &content, line, changed)
         .or_else(|| stands_in_patch(raw, file.filter(|_| may_be_gone)?, &content, line, source));
     let Standing {
@@ -338,6 +341,7 @@ fn check_one(
         scenario: raw.get("scenario").unwrap_or_default().to_owned(),
         checked: raw.get("checked").unwrap_or_default().to_owned(),
         confidence: confidence(raw.get("confidence")),
+        quoted_whole: fix.is_some() && !at_base && is_quoted_whole(written, &content, place, line, changed),
         fix,
         evidence_status: if place.line == line {
             EvidenceStatus::Verified

@@ -28,6 +28,7 @@ pub(super) fn recorded(id: &str, record: &FindingRecord, code: String) -> Judged
         checked: String::new(),
         confidence: 1.0,
         fix: None,
+        quoted_whole: false,
         evidence_status: EvidenceStatus::Verified,
         doubts: Vec::new(),
         fingerprint: record.fingerprint.clone(),

@@ -1,5 +1,7 @@
 //! A fix that the author can commit with one click.
 
+use std::collections::BTreeSet;
+
 use conclave_shared::finding::Finding;
 
 /// The most lines of a fix that is offered for committing, and of the code that it replaces.
@@ -18,10 +20,14 @@ pub struct Suggestion {
 
 /// The fix as something that can be committed as it stands, or nothing.
 ///
-/// The code that it replaces is the finding's evidence, and has to stand in the file byte for byte: whoever commits it
-/// commits exactly what was reviewed. A fix in words is none, nor is one that begins in another column than that code, one whose lines the forge would read as something
-/// else than code, nor one that a secret was taken out of.
+/// The code that it replaces is the finding's evidence, which its reviewer has to have quoted whole, and which has to stand in the file
+/// byte for byte: whoever commits it commits exactly what was reviewed. A fix in words is none, nor is one that begins in another column
+/// than that code, one whose lines the forge would read as something else than code, one in the form of a patch or of a listing, one
+/// that leaves something out, nor one for the finding's second place.
 pub fn committable(finding: &Finding, file: &str) -> Option<Suggestion> {
+    if !finding.quoted_whole {
+        return None;
+    }
     let text = finding.fix.as_deref()?.trim_matches('\n');
     let old = finding.evidence.trim_matches('\n');
     let count = old.split('\n').count();
@@ -32,7 +38,9 @@ pub fn committable(finding: &Finding, file: &str) -> Option<Suggestion> {
         || indentation(text) != indentation(old)
         || is_prose(text, old)
         || text.split('\n').any(acts)
-        || text.contains(conclave_shared::redact::MARK)
+        || is_adorned(text, old)
+        || leaves_out(text, old)
+        || is_for_second(finding, text)
     {
         return None;
     }
@@ -48,7 +56,62 @@ pub fn committable(finding: &Finding, file: &str) -> Option<Suggestion> {
     })
 }
 
-/// Whether the forge could take a line of a code block for something else.
+/// Marks of what must not be written: of ours, and of what models write for a secret.
+const MASKS: [&str; 3] = [conclave_shared::redact::MARK, "<redacted>", "***"];
+
+/// Returns whether a part of the fix is not written out: a masked secret, or lines that stay as they are (`...`, `# ... as before`).
+fn leaves_out(text: &str, old: &str) -> bool {
+    let is_gap = |line: &str| {
+        let line = line.trim();
+        let inside = line.trim_start_matches(['/', '#', '*', '-', '<', '!', '%', ';', ' ']);
+        let is_comment = inside.len() < line.len();
+        ["...", "…"]
+            .iter()
+            .any(|gap| line == *gap || (is_comment && inside.starts_with(gap)))
+    };
+    let text_in_lower_case = text.to_lowercase();
+    MASKS.iter().any(|mask| text_in_lower_case.contains(mask))
+        || (text.split('\n').any(is_gap) && !old.split('\n').any(is_gap))
+}
+
+/// Returns whether lines of the fix begin with what patches, listings and Markdown have in front of code, and those that it replaces do not.
+fn is_adorned(text: &str, old: &str) -> bool {
+    let marks: [fn(&str) -> bool; 5] = [
+        |line| line.starts_with('+'),
+        |line| line.starts_with('-'),
+        |line| line.starts_with("@@"),
+        |line| line.trim_start().starts_with('`'),
+        is_numbered,
+    ];
+    let has = |text: &str, mark: fn(&str) -> bool| text.split('\n').any(mark);
+    marks.into_iter().any(|mark| has(text, mark) && !has(old, mark))
+}
+
+fn is_numbered(line: &str) -> bool {
+    let line = line.trim_start();
+    let behind = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    behind.len() < line.len() && behind.trim_start().starts_with([':', '|', '→'])
+}
+
+/// Returns whether the fix is more like the code of the finding's second place than like the code that it would replace.
+fn is_for_second(finding: &Finding, text: &str) -> bool {
+    fn words(code: &str) -> BTreeSet<&str> {
+        let words = code.split(|character: char| !character.is_alphanumeric() && character != '_');
+        words.filter(|word| !word.is_empty()).collect()
+    }
+    let fixed = words(text);
+    // Shared words, and all words of both.
+    let likeness = |code: &str| {
+        let code = words(code);
+        (code.intersection(&fixed).count(), code.union(&fixed).count())
+    };
+    finding.second.as_ref().is_some_and(|second| {
+        let (of_second, of_own) = (likeness(&second.code), likeness(&finding.evidence));
+        of_second.0 * of_own.1 > of_own.0 * of_second.1
+    })
+}
+
+/// Returns whether the forge could take a line of a code block for something else.
 fn acts(line: &str) -> bool {
     let command = line
         .strip_prefix('/')
@@ -76,7 +139,7 @@ const VERBS: &str = "add append apply assign avoid bind call catch change check 
     load log make move open parse pass pin prefer provide put raise read reject remove rename replace restore restrict reuse revert \
     sanitize see set skip split store strip switch throw trim update use validate verify wrap write";
 
-/// Whether a fix is a sentence about code. Reviewers write either, and only code may be committed.
+/// Returns whether a fix is a sentence about code. Reviewers write either, and only code may be committed.
 fn is_prose(text: &str, old: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let plain = |word: &str| {

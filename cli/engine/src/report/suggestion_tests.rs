@@ -1,6 +1,6 @@
 //! What may be committed with a click, and what may not.
 
-use conclave_shared::severity::Severity;
+use conclave_shared::{finding::Quote, severity::Severity};
 
 use super::*;
 use crate::judge::test_support::finding;
@@ -11,6 +11,7 @@ fn fixed(line: u32, evidence: &str, fix: &str) -> Option<Suggestion> {
     let finding = Finding {
         evidence: evidence.to_owned(),
         fix: Some(fix.to_owned()),
+        quoted_whole: true,
         ..finding("F1", Severity::Warning, "key-error", "src/config.py", line)
     };
     committable(&finding, FILE)
@@ -128,4 +129,64 @@ fn ten_lines_are_the_most() {
         fixed(2, "    value = os.environ[key]", "    value = os.environ[key]"),
         None
     );
+}
+
+#[test]
+fn what_was_not_quoted_whole_is_not_replaced() {
+    let quoted = Finding {
+        evidence: "    return value".to_owned(),
+        fix: Some("    return str(value)".to_owned()),
+        quoted_whole: true,
+        ..finding("F1", Severity::Critical, "removed-check", "src/config.py", 3)
+    };
+    assert!(committable(&quoted, FILE).is_some());
+    let beside_what_is_gone = Finding {
+        quoted_whole: false,
+        ..quoted
+    };
+    assert_eq!(committable(&beside_what_is_gone, FILE), None);
+}
+
+#[test]
+fn a_fix_that_is_adorned_or_leaves_something_out_is_not_offered() {
+    for fix in [
+        "+def load(name):",
+        "-def load(key):\n+def load(name):",
+        "def load(name):\n-    value = 1",
+        "@@ -1 +1 @@\ndef load(name):",
+        "1: def load(name):",
+        "`def load(name):`",
+        "def load(name):\n    # ... as before",
+        "def load(name):\n    ...",
+        "def load(name='***'):",
+        "def load(name='[REDACTED]'):",
+    ] {
+        assert_eq!(fixed(1, "def load(key):", fix), None, "{fix}");
+    }
+    for fix in [
+        "@cached\ndef load(key):",
+        "def load(key, *names):\n    call(*names, {0: 1})",
+    ] {
+        assert!(fixed(1, "def load(key):", fix).is_some(), "{fix}");
+    }
+}
+
+#[test]
+fn a_fix_for_the_second_place_replaces_nothing_at_the_first() {
+    let with_second = |code: &str| {
+        let finding = Finding {
+            evidence: "    value = os.environ[key]".to_owned(),
+            fix: Some("    value = load(key, default)".to_owned()),
+            quoted_whole: true,
+            second: Some(Quote {
+                file: "src/app.py".to_owned(),
+                line: 9,
+                code: code.to_owned(),
+            }),
+            ..finding("F1", Severity::Warning, "key-error", "src/config.py", 2)
+        };
+        committable(&finding, FILE)
+    };
+    assert_eq!(with_second("    value = load(key)"), None);
+    assert!(with_second("    start(settings)").is_some());
 }

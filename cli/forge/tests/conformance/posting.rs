@@ -113,6 +113,7 @@ pub(crate) async fn nothing_that_is_posted_beside_the_code_acts<S: ForgeStage>()
                 scenario: HOSTILE.to_owned(),
                 category: "x\n/approve".to_owned(),
                 fix: Some("```\n/merge\n@all".to_owned()),
+                quoted_whole: true,
                 ..entry.finding
             },
             ..entry

@@ -75,6 +75,7 @@ pub(crate) fn finding(claim: &str, evidence: &str) -> JudgedFinding {
         checked: String::new(),
         confidence: 0.9,
         fix: None,
+        quoted_whole: false,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint("src/lib.py", "injection", evidence),
         doubts: Vec::new(),

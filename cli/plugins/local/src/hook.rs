@@ -1,6 +1,10 @@
 //! The pre-push hook: its file, and what git tells it.
 
-use std::{io::Write, os::unix::fs::OpenOptionsExt};
+use std::{
+    fs::Permissions,
+    io::Write,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_git::{GitError, Repository};
@@ -34,14 +38,27 @@ pub enum HookError {
     Git(#[from] GitError),
     /// Hooks that may serve other repositories.
     #[error(
-        "git takes the hooks of this repository from {0} (core.hooksPath), which is outside of it and may serve other repositories, so nothing is written there. Put this line below the first one (`#!/bin/sh`) of {0}/pre-push yourself: {HOOK_LINE}"
+        "git takes the hooks of this repository from {0} (core.hooksPath), which is outside of it and may serve other repositories, so nothing is written there. Make {0}/pre-push yourself, executable, with `#!/bin/sh` as its first line and this one below: {HOOK_LINE}"
     )]
     Elsewhere(Utf8PathBuf),
-    /// A hook that is not ours.
+    /// A place that is not a directory: the common way to have no hooks is `core.hooksPath=/dev/null`.
     #[error(
-        "{0} is there already and is left as it is. To have it review as well, put this line below its first one (`#!/bin/sh`): {HOOK_LINE}"
+        "git looks for the hooks of this repository in {0}, which is not a directory, so hooks are turned off, and nothing was changed. `git config --show-origin --get core.hooksPath` shows where that is set. Take it out there (`git config --unset core.hooksPath`, with `--global` if it is in your own settings), or have it name a directory, and run `conclave hook install` again"
     )]
-    Taken(Utf8PathBuf),
+    TurnedOff(Utf8PathBuf),
+    /// A hook that is not ours.
+    #[error("{path} is there already and is left as it is. To have it review as well, {advice}")]
+    Taken {
+        /// The hook.
+        path: Utf8PathBuf,
+        /// How it can review as well.
+        advice: String,
+    },
+    /// A hook with our line in it, and others, that git passes over.
+    #[error(
+        "{0} has the line that reviews, but git does not run it, because it is not executable, and it holds more than Conclave has written, so it is left as it is. Make it executable yourself (`chmod +x`)"
+    )]
+    NotExecutable(Utf8PathBuf),
     /// A hook that a tool makes anew whenever it is set up.
     #[error(
         "{path} is made by {manager}, which would overwrite a change of it, so it is left as it is. Have {manager} run this for pre-push, with standard input handed on, in {settings}: conclave hook pre-push"
@@ -78,6 +95,8 @@ pub enum HookState {
     Installed(Utf8PathBuf),
     /// A hook that reviews was there before.
     Present(Utf8PathBuf),
+    /// Our hook was there, but git did not run it, because it was not executable. It is now.
+    MadeExecutable(Utf8PathBuf),
     /// The hook was taken away.
     Removed(Utf8PathBuf),
     /// There is no hook of ours.
@@ -104,13 +123,75 @@ fn manager(hook: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(_, manager, settings)| (manager, settings))
 }
 
+/// Returns what makes another hook review as well: our line, where a shell runs it.
+fn advice(hook: &str) -> String {
+    let first = hook.lines().next().unwrap_or_default().trim_end();
+    match first.strip_prefix("#!") {
+        Some(interpreter) if is_shell(interpreter) => {
+            format!("put this line below its first one (`{first}`): {HOOK_LINE}")
+        }
+        // Git has a shell run a text without such a line.
+        None if !hook.contains('\0') => format!("put this line at its beginning: {HOOK_LINE}"),
+        Some(_) | None => {
+            "have it run `conclave hook pre-push`, in the language that it is written in, with the arguments and the \
+            standard input that git gives it, and end with an error if that command does"
+                .to_owned()
+        }
+    }
+}
+
+/// Returns whether what stands behind `#!` names a shell that our line is for, by its path or by `env`.
+fn is_shell(interpreter: &str) -> bool {
+    let mut words = interpreter.split_whitespace();
+    let mut name = words.next().and_then(|path| path.rsplit('/').next());
+    if name == Some("env") {
+        name = words.find(|word| !word.starts_with('-') && !word.contains('='));
+        name = name.and_then(|path| path.rsplit('/').next());
+    }
+    name.is_some_and(|name| ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"].contains(&name))
+}
+
+fn io(what: &'static str, path: &Utf8Path) -> impl FnOnce(std::io::Error) -> HookError + use<> {
+    let path = path.to_owned();
+    move |source| HookError::Io { what, path, source }
+}
+
+/// Makes the hook that reviews executable where it is not, if it holds nothing else and belongs to this repository.
+fn present(path: Utf8PathBuf, is_ours: bool) -> Result<HookState, HookError> {
+    let mode = std::fs::metadata(&path)
+        .map_err(io("read", &path))?
+        .permissions()
+        .mode();
+    if mode & 0o111 != 0 {
+        return Ok(HookState::Present(path));
+    }
+    if !is_ours {
+        return Err(HookError::NotExecutable(path));
+    }
+    // Each user that may read it may run it.
+    let executable = Permissions::from_mode(mode | ((mode & 0o444) >> 2));
+    std::fs::set_permissions(&path, executable).map_err(io("change the mode of", &path))?;
+    Ok(HookState::MadeExecutable(path))
+}
+
 /// Installs the hook, unless another is in its place.
 pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> {
     let repository = Repository::open(directory).await?;
     let hooks = repository.hooks_directory().await?;
+    if std::fs::metadata(&hooks.path).is_ok_and(|found| !found.is_dir()) {
+        return Err(HookError::TurnedOff(hooks.path));
+    }
     let path = place(&hooks.path);
+    // Husky has a shell run what is in the directory above its own, whatever its mode is.
+    let has_to_be_executable = path.parent() == Some(&*hooks.path);
     match read(&path) {
-        Some(text) if text.contains(HOOK_COMMAND) => return Ok(HookState::Present(path)),
+        Some(text) if text.contains(HOOK_COMMAND) => {
+            return if has_to_be_executable {
+                present(path, hooks.own && text == SCRIPT)
+            } else {
+                Ok(HookState::Present(path))
+            };
+        }
         Some(text) => {
             return Err(match manager(&text) {
                 Some((manager, settings)) => HookError::Managed {
@@ -118,16 +199,15 @@ pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> 
                     manager,
                     settings,
                 },
-                None => HookError::Taken(path),
+                None => HookError::Taken {
+                    advice: advice(&text),
+                    path,
+                },
             });
         }
         None if !hooks.own => return Err(HookError::Elsewhere(hooks.path)),
         None => {}
     }
-    let io = |what, path: &Utf8Path| {
-        let path = path.to_owned();
-        move |source| HookError::Io { what, path, source }
-    };
     let directory = path.parent().unwrap_or(&hooks.path);
     std::fs::create_dir_all(directory).map_err(io("make", directory))?;
     // Another process may have written one since.
@@ -147,11 +227,7 @@ pub async fn uninstall_hook(directory: &Utf8Path) -> Result<HookState, HookError
     let path = place(&repository.hooks_directory().await?.path);
     match read(&path) {
         Some(text) if text == SCRIPT => {
-            std::fs::remove_file(&path).map_err(|source| HookError::Io {
-                what: "remove",
-                path: path.clone(),
-                source,
-            })?;
+            std::fs::remove_file(&path).map_err(io("remove", &path))?;
             Ok(HookState::Removed(path))
         }
         Some(text) if text.contains(HOOK_COMMAND) => Err(HookError::Edited(path)),
@@ -217,6 +293,34 @@ mod tests {
         };
         assert_eq!(pushes(&input), [new, moved]);
         assert_eq!(pushes(""), []);
+    }
+
+    #[test]
+    fn the_advice_for_another_hook_is_in_its_language() {
+        for first in [
+            "#!/bin/sh",
+            "#! /usr/bin/bash -e",
+            "#!/usr/bin/env zsh",
+            "#!/usr/bin/env -S A=1 dash -u",
+        ] {
+            let advice = advice(&format!("{first}\r\nmake check\n"));
+            let line = format!("put this line below its first one (`{first}`): {HOOK_LINE}");
+            assert_eq!(advice, line);
+        }
+        assert_eq!(
+            advice("npm test\n"),
+            format!("put this line at its beginning: {HOOK_LINE}")
+        );
+        for other in [
+            "#!/usr/bin/env python3\nimport sys\n",
+            "#!/usr/bin/fish\n",
+            "#!\n",
+            "\u{7f}ELF\0\0",
+        ] {
+            let advice = advice(other);
+            let fits = advice.contains("in the language that it is written in") && !advice.contains("pushed=");
+            assert!(fits, "{other:?}: {advice}");
+        }
     }
 
     #[test]

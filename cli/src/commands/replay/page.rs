@@ -51,18 +51,23 @@ pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
     text
 }
 
+/// The tokens and the cost of a session, as far as they are known.
+fn used(record: &SessionRecord) -> String {
+    let cost = so_far(record.tokens, record.cost_usd);
+    match (record.cost_incomplete, record.tokens) {
+        (true, 0) => "tokens and cost unknown".to_owned(),
+        (true, tokens) => format!("at least {} tokens  {cost}", grouped(tokens)),
+        (false, tokens) => format!("{:>9} tokens  {cost}", grouped(tokens)),
+    }
+}
+
 fn session(record: &SessionRecord, width: usize) -> String {
     let models: Vec<&str> = record
         .models
         .iter()
         .map(conclave_shared::model::ModelId::as_str)
         .collect();
-    let used = format!(
-        "{:>9} tokens  {}  {}",
-        grouped(record.tokens),
-        so_far(record.tokens, record.cost_usd),
-        models.join(", ")
-    );
+    let used = format!("{}  {}", used(record), models.join(", "));
     let (mark, state) = match (record.outcome.as_deref(), record.findings) {
         (Some("ok"), Some(findings)) => ("✓".green(), plural(findings, "finding")),
         (Some("ok"), None) => ("✓".green(), "done".to_owned()),
@@ -92,10 +97,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_session_used_that_had_not_ended_is_unknown_and_not_nothing() {
+        let record = |tokens, cost_usd, cost_incomplete| SessionRecord {
+            tokens,
+            cost_usd,
+            cost_incomplete,
+            ..SessionRecord::default()
+        };
+        for (record, shown) in [
+            (record(0, 0.0, true), "tokens and cost unknown"),
+            (record(1200, 0.01, true), "at least 1,200 tokens  $0.0100"),
+            (record(1200, 0.0, true), "at least 1,200 tokens  cost unknown"),
+            (record(1200, 0.01, false), "    1,200 tokens  $0.0100"),
+        ] {
+            assert_eq!(used(&record), shown);
+        }
+    }
+
+    #[test]
     fn the_row_of_a_session_fits_the_terminal() {
         let record = SessionRecord {
             reviewer: "coordinator".to_owned(),
             models: vec!["anthropic/claude-opus-5-5".parse().expect("a model")],
+            cost_incomplete: true,
             last_seen: Some("reads the patch of src/orders.py, and what stands around it".to_owned()),
             ..SessionRecord::default()
         };

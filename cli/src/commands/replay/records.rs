@@ -74,6 +74,8 @@ pub(crate) struct SessionRecord {
     pub(crate) tokens: u64,
     /// US dollars.
     pub(crate) cost_usd: f64,
+    /// True if it had not ended: it used at least these tokens, and what a call that was out cost is not known.
+    pub(crate) cost_incomplete: bool,
     /// What it was last seen doing.
     pub(crate) last_seen: Option<String>,
 }
@@ -178,6 +180,7 @@ fn unfinished(lines: &[RecordedLine], unreadable: usize, last_seen: &HashMap<Str
     }
     for record in run.sessions.iter_mut().filter(|record| record.outcome.is_none()) {
         record.last_seen = last_seen.get(&record.session).cloned();
+        record.cost_incomplete = true;
     }
     run
 }
@@ -282,6 +285,7 @@ mod tests {
         };
         assert_eq!(security.models.len(), 2);
         assert_eq!((security.tokens, security.outcome.as_deref()), (1200, None));
+        assert!(security.cost_incomplete && !documentation.cost_incomplete);
         assert_eq!(security.last_seen.as_deref(), Some("read src/db.py"));
         assert_eq!(documentation.outcome.as_deref(), Some("failed"));
         assert_eq!(documentation.reason.as_deref(), Some("the answer is empty"));

@@ -461,6 +461,7 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         checked: String::new(),
         confidence: 0.9,
         fix: None,
+        quoted_whole: false,
         evidence_status: EvidenceStatus::Verified,
         doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),

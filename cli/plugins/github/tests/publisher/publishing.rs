@@ -226,6 +226,7 @@ async fn a_suggestion_replaces_exactly_the_lines_that_it_stands_on() {
     let stage = OnGitHub::with_lines().await;
     let mut entry = at("src/a.py", (4, 5), "new one\nnew two");
     entry.finding.fix = Some("newer = 1".to_owned());
+    entry.finding.quoted_whole = true;
     stage
         .run(&stage.with_findings(vec![entry]), PublishSettings::default())
         .await;
@@ -697,6 +698,7 @@ async fn nothing_that_a_review_says_acts_on_github() {
             entry.finding.scenario = text.to_owned();
             entry.finding.category = text.to_owned();
             entry.finding.fix = Some(text.to_owned());
+            entry.finding.quoted_whole = true;
         }
         let review = Review {
             summary: text.to_owned(),

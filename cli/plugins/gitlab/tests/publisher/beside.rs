@@ -301,6 +301,7 @@ async fn a_fix_that_fits_byte_for_byte_can_be_committed() {
     let fixed = |lines, evidence: &str, fix: &str| {
         let mut entry = at("src/a.py", lines, evidence);
         entry.finding.fix = Some(fix.to_owned());
+        entry.finding.quoted_whole = true;
         entry
     };
     let findings = vec![

@@ -30,6 +30,7 @@ fn hostile(stage: &Stage) -> Review {
         category: "x\n/approve".to_owned(),
         file: "a`b\n/approve.py".to_owned(),
         fix: Some(EVIDENCE.to_owned()),
+        quoted_whole: true,
         second: Some(Quote {
             file: "c\r/merge.md".to_owned(),
             line: 2,
