@@ -16,7 +16,7 @@ pub(super) fn is_quoted_whole(
     let end = written.get("end_line").and_then(|text| parse_line(text).ok());
     let is_of_length = end.is_none_or(|end| end.saturating_sub(line).saturating_add(1) == place.length);
     let code = place.code(content);
-    if !is_of_length || !bare(&quote).eq(bare(&code)) {
+    if !is_of_length || !bare(quote).eq(bare(&code)) {
         return false;
     }
     if place.line == line {
@@ -24,7 +24,7 @@ pub(super) fn is_quoted_whole(
     }
     // The number is wrong, as numbers of models often are, or is that of a removed line which reads like one that is left.
     let lines: Vec<&str> = bare(content).collect();
-    let quoted: Vec<&str> = bare(&quote).collect();
+    let quoted: Vec<&str> = bare(quote).collect();
     let stands = lines.windows(quoted.len()).filter(|window| **window == quoted[..]);
     place.lines().any(changed) && stands.count() == 1
 }
