@@ -154,25 +154,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_arguments_and_variables_fail_a_command_but_stop_no_push() {
-        let exit = |line: &[&str], variables: &[(&str, &str)]| {
+    fn wrong_arguments_fail_a_command_but_stop_no_push() {
+        let exit = |line: &[&str]| {
             let line = std::iter::once(&"conclave").chain(line).map(OsString::from);
             let given: Vec<OsString> = line.collect();
-            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            let context = Context::new(Environment::new(variables));
+            let context = Context::new(Environment::default());
             let error = Arguments::read(given.iter().cloned(), &context.env).expect_err("refused");
             refuse(&error, &given, context)
         };
-        for variable in [
-            ("CONCLAVE_AGENTS", "abc"),
-            ("CONCLAVE_MODELS", "foo"),
-            ("CONCLAVE_GATE", "foo"),
-        ] {
-            assert_eq!(exit(&["local"], &[variable]), Exit::Usage, "{variable:?}");
-            let push = ["hook", "pre-push", "origin", "https://git.example/x.git"];
-            assert_eq!(exit(&push, &[variable]), Exit::Reviewed, "{variable:?}");
-        }
-        assert_eq!(exit(&["hook", "pre-push", "--nonsense"], &[]), Exit::Reviewed);
-        assert_eq!(exit(&["hook", "install", "--nonsense"], &[]), Exit::Usage);
+        assert_eq!(exit(&["local", "--agents", "abc"]), Exit::Usage);
+        assert_eq!(exit(&["hook", "install", "--nonsense"]), Exit::Usage);
+        assert_eq!(exit(&["hook", "pre-push", "--nonsense"]), Exit::Reviewed);
     }
 }
