@@ -63,7 +63,7 @@ pub enum ClientError {
 /// True if the system has certificates of authorities. Without any, a client that is to go by them cannot be made, whatever it asks.
 static HAS_AUTHORITIES: LazyLock<bool> = LazyLock::new(|| Client::builder().no_proxy().build().is_ok());
 
-/// The next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
+/// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
 pub fn remedy(error: &str) -> Option<String> {
     const OF_AUTHORITY: [&str; 1] = ["causedasendentity"];
     const OF_ANOTHER_NAME: [&str; 2] = ["not valid for name", "notvalidforname"];
