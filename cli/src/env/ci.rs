@@ -324,7 +324,7 @@ impl Environment {
     pub(crate) fn named_ca_files(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
         CA_FILES
             .iter()
-            .filter_map(|(name, correct)| Some((PathBuf::from(self.get(name)?), *correct)))
+            .filter_map(move |(name, correct)| Some((PathBuf::from(self.get(name)?), *correct)))
     }
 
     /// The environment without files of certificates that cannot be used: for a run that fails for them and still has something to take
