@@ -102,7 +102,7 @@ fn fail(output: &Output, failure: &Failure) {
         output.remedy(remedy);
     }
     if let Some(remedy) = conclave_certificates::remedy(&text) {
-        output.note(&exit::capitalized(remedy));
+        output.note(&exit::capitalized(&remedy));
     }
 }
 

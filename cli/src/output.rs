@@ -18,6 +18,7 @@ mod record;
 mod sections;
 pub(crate) mod table;
 mod terminal;
+mod tty;
 
 pub(crate) use self::{
     annotations::{resume_commands, stop_commands, workflow_annotation},
@@ -71,7 +72,7 @@ pub(crate) fn screen(quiet: bool, job: Option<LogMarks>, terminal_kind: Option<&
 }
 
 fn take_screen() -> MultiProgress {
-    let screen = MultiProgress::new();
+    let screen = MultiProgress::with_draw_target(tty::target());
     *TABLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(screen.clone());
     screen
 }
@@ -88,8 +89,9 @@ fn write_above(text: &str) {
     // There is nowhere to report that standard error cannot be written.
     let write = || drop(anstream::stderr().write_all(text.as_bytes()));
     match table {
-        Some(table) => table.suspend(write),
-        None => write(),
+        // A panic may come out of the table itself, which stays locked until its message is written.
+        Some(table) if !std::thread::panicking() => table.suspend(write),
+        _ => write(),
     }
 }
 

@@ -218,6 +218,7 @@ describe('the CI component', () => {
       [{}, /image/],
       [{ image: IMAGE, gate: 'always' }, /`gate` input: `always` cannot be used/],
       [{ image: IMAGE, max_cost_usd: 'cheap' }, /max_cost_usd/],
+      [{ image: IMAGE, max_cost_usd: '0' }, /max_cost_usd/],
       [{ image: IMAGE, agents: '65' }, /agents/],
       [{ image: IMAGE, vault_engine: 'kv-v3' }, /vault_engine/],
       [{ image: IMAGE, vault_engine: 'kv-v2', vault_variable: 'NOT A NAME' }, /vault_variable/],

@@ -3,6 +3,8 @@
 //! Every HTTPS client of the program gets them from here, so that a file that works for one of them works for all, and one that does not
 //! is refused by all in the same words; and so does a system that has none.
 
+mod verifier;
+
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -12,7 +14,8 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use reqwest::{Certificate, Client, ClientBuilder, Url};
+use reqwest::{Client, ClientBuilder, Url};
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 
 /// A reason why a file of certificates cannot be used. Completes "the certificates in FILE cannot be used: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,13 +51,16 @@ pub struct CertificatesError {
 pub enum ClientError {
     /// The client would trust no server.
     #[error(
-        "this system has no certificates of authorities, so that no https:// address can be trusted. Install its package \
-         `ca-certificates`, or name a file of them (PEM) in SSL_CERT_FILE or CONCLAVE_CA_FILE"
+        "this system has no certificates of authorities, or SSL_CERT_FILE names a file without any, so that no https:// address can be \
+         trusted. Install its package `ca-certificates`, or name a file of them (PEM) in SSL_CERT_FILE or CONCLAVE_CA_FILE"
     )]
     NoAuthorities,
     /// Its settings cannot be used.
     #[error("the HTTP client cannot be made: {}", innermost(.0))]
     Settings(#[from] reqwest::Error),
+    /// Its settings of TLS cannot be used.
+    #[error("the HTTP client cannot be made: {0}")]
+    Tls(#[from] rustls::Error),
 }
 
 /// True if the system has certificates of authorities. Without any, a client that is to go by them cannot be made, whatever it asks.
@@ -70,25 +76,48 @@ pub fn go_past_proxies() {
 }
 
 /// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
-pub fn remedy(error: &str) -> Option<&'static str> {
+pub fn remedy(error: &str) -> Option<String> {
+    const OF_AUTHORITY: [&str; 1] = ["causedasendentity"];
+    const OF_ANOTHER_NAME: [&str; 2] = ["not valid for name", "notvalidforname"];
+    const EXPIRED: [&str; 2] = ["certificate expired", "certificate: expired"];
+    const NOT_YET_VALID: [&str; 2] = ["certificate not valid yet", "notvalidyet"];
     const UNTRUSTED: [&str; 3] = ["peer certificate", "unknownissuer", "certificate verification failed"];
     const UNKNOWN_TO_PROXY: [&str; 2] = ["proxy authorization required", "407 proxy"];
-    let error = error.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
-    if says(&UNTRUSTED) {
-        Some(
-            "name the certificates of your authority (PEM) in CONCLAVE_CA_FILE, or with --ca-file where the command has it",
-        )
+    let lower = error.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| lower.contains(words));
+    let step = if says(&OF_AUTHORITY) {
+        "the certificate that the server shows is an authority's (CA:TRUE): name this very certificate (PEM) in CONCLAVE_CA_FILE, or with \
+         --ca-file where the command has it, or give the server one that is not (`openssl req -x509 -addext \
+         basicConstraints=critical,CA:FALSE …`)"
+    } else if says(&OF_ANOTHER_NAME) {
+        return Some(format!(
+            "the certificate that the server shows is for other names than {}: correct the address, or give the server a certificate \
+             that has this name as a subjectAltName",
+            name_asked_for(error).unwrap_or("that of the address")
+        ));
+    } else if says(&EXPIRED) {
+        "the certificate that the server shows has expired: have it renewed there, or correct this machine's clock"
+    } else if says(&NOT_YET_VALID) {
+        "the certificate that the server shows is not valid yet: correct this machine's clock, or the server's certificate"
+    } else if says(&UNTRUSTED) {
+        "name the certificates of your authority (PEM) in CONCLAVE_CA_FILE, or with --ca-file where the command has it"
     } else if says(&UNKNOWN_TO_PROXY) {
-        Some("put user and password into the proxy's address, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT")
+        "put user and password into the proxy's address, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
     } else {
-        None
-    }
+        return None;
+    };
+    Some(step.to_owned())
+}
+
+/// The name that a certificate was not valid for, as rustls says it.
+fn name_asked_for(error: &str) -> Option<&str> {
+    let (_, behind) = error.split_once("not valid for name \"")?;
+    behind.split_once('"').map(|(name, _)| name)
 }
 
 /// Certificates that are trusted besides the system's.
 #[derive(Debug, Clone, Default)]
-pub struct ExtraCertificates(Vec<Certificate>);
+pub struct ExtraCertificates(Vec<CertificateDer<'static>>);
 
 impl ExtraCertificates {
     /// Reads files; without any, only the system's certificates are trusted.
@@ -128,7 +157,7 @@ impl ExtraCertificates {
         if self.0.is_empty() {
             return trusting_system(settings, asked, *HAS_AUTHORITIES);
         }
-        Ok(settings.tls_certs_merge(self.0.iter().cloned()))
+        Ok(settings.tls_backend_preconfigured(verifier::trusting(&self.0)?))
     }
 }
 
@@ -181,19 +210,27 @@ fn pem(certificate: &[u8]) -> String {
     text + "-----END CERTIFICATE-----\n"
 }
 
-fn read(file: &Path) -> Result<Vec<Certificate>, Unusable> {
+fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, Unusable> {
     let text = std::fs::read(file).map_err(|error| Unusable::Unreadable(error.to_string()))?;
     if text.trim_ascii().is_empty() {
         return Err(Unusable::Empty);
     }
-    let certificates = Certificate::from_pem_bundle(&text).map_err(|error| Unusable::Damaged(innermost(&error)))?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let certificates = certificates.map_err(|error| Unusable::Damaged(error.to_string()))?;
     if certificates.is_empty() {
         return Err(Unusable::NotPem);
     }
     // What is inside is looked at when a client is made of it, which could no longer name the file.
-    let client = Client::builder().tls_certs_only(certificates.iter().cloned()).build();
-    client.map_err(|error| Unusable::Damaged(innermost(&error)))?;
+    verifier::roots(&certificates).map_err(|error| Unusable::Damaged(problem(error)))?;
     Ok(certificates)
+}
+
+/// The problem of a certificate in a file, in words that do not call it a server's.
+fn problem(error: rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(problem) => problem.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// The innermost cause of an error, which is the one that says it; no address, which may have a password in it.
@@ -207,6 +244,8 @@ pub fn innermost(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use reqwest::Certificate;
+
     use super::*;
 
     fn certificate() -> String {
@@ -263,6 +302,26 @@ mod tests {
             (
                 "client error (Connect): tunnel error: proxy authorization required",
                 Some("HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"),
+            ),
+            (
+                "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))",
+                Some("name this very certificate (PEM) in CONCLAVE_CA_FILE"),
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"a.example\"; certificate is only valid for DnsName(\"b\")",
+                Some("is for other names than a.example: correct the address"),
+            ),
+            (
+                "invalid peer certificate: NotValidForName",
+                Some("is for other names than that of the address"),
+            ),
+            (
+                "invalid peer certificate: certificate expired: verification time 2 (UNIX), but certificate is not valid after 1",
+                Some("has expired: have it renewed"),
+            ),
+            (
+                "invalid peer certificate: certificate not valid yet: verification time 1 (UNIX)",
+                Some("correct this machine's clock"),
             ),
             ("tcp connect error: Connection refused (os error 111)", None),
             ("the certificates in ca.pem cannot be used: it is empty", None),

@@ -9,7 +9,7 @@ use crate::{
     child::Sandbox,
     errors::ProcessError,
     install::{installed_opencode, working_ripgrep},
-    path::{named_on_path, on_path},
+    path::{is_program, named_on_path, on_path},
 };
 
 /// Where the programs are looked for, in this order.
@@ -58,9 +58,9 @@ impl Search<'_> {
     /// There is none.
     pub async fn opencode(self) -> Result<Utf8PathBuf, ProcessError> {
         match self.configured {
-            Some(binary) if binary.is_file() => return Ok(binary.to_owned()),
+            Some(binary) if is_program(binary) => return Ok(binary.to_owned()),
             Some(binary) => {
-                let text = format!("CONCLAVE_OPENCODE is {binary}, which is not a file");
+                let text = format!("CONCLAVE_OPENCODE is {binary}, which is not a file that can be executed");
                 return Err(ProcessError::Missing(text));
             }
             None => {}

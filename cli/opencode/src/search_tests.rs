@@ -37,13 +37,17 @@ async fn what_is_missing_or_wrong_is_said_with_the_fix() {
         error.contains("1.18.33 is not installed: no `opencode` on PATH. Fetch it with `conclave runtime install`"),
         "{error}"
     );
-    let missing = empty.path.join("nope");
-    let configured = Search {
-        configured: Some(&missing),
-        ..on("")
-    };
-    let error = configured.programs().await.expect_err("no such file").to_string();
-    assert!(error.contains("CONCLAVE_OPENCODE is"), "{error}");
+    let text = empty.path.join("text");
+    std::fs::write(&text, "#!/bin/sh\necho 1.18.33\n").expect("a file");
+    for unusable in [&empty.path.join("nope"), &text, &empty.path] {
+        let configured = Search {
+            configured: Some(unusable),
+            ..on("")
+        };
+        let error = configured.programs().await.expect_err("no program").to_string();
+        let said = format!("CONCLAVE_OPENCODE is {unusable}, which is not a file that can be executed");
+        assert!(error.contains(&said), "{error}");
+    }
     let no_rg = bin(&[("opencode", "echo 1.18.33")]);
     let error = on(no_rg.path.as_str()).programs().await.expect_err("no rg").to_string();
     assert!(

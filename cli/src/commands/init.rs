@@ -133,7 +133,10 @@ fn answers(
     };
     let Some(forge) = forge else { return Ok(None) };
     let job = match forge {
-        InitForge::Github => Some(Job::Workflow),
+        InitForge::Github => {
+            refuse_component(arguments)?;
+            Some(Job::Workflow)
+        }
         InitForge::Gitlab => dialogue.answer(
             arguments.component.as_deref(),
             "Path of your copy of Conclave's project on this GitLab (empty: copy the job into this repository)",
@@ -242,6 +245,18 @@ fn image(text: &str) -> Result<String, Failure> {
     Ok(text.to_owned())
 }
 
+/// Refuses a component for a repository on GitHub, where there are none.
+fn refuse_component(arguments: &InitArguments) -> Result<(), Failure> {
+    if arguments.component.is_none() {
+        return Ok(());
+    }
+    Err(Failure::Settings(
+        "--component (CONCLAVE_COMPONENT) is for a repository on GitLab, and this one is on GitHub: leave it out, or add --forge gitlab. \
+         Nothing was written"
+            .to_owned(),
+    ))
+}
+
 /// `group/project`, or `group/project@version`.
 fn component(text: &str) -> Result<Job, Failure> {
     let (project, version) = text.split_once('@').unwrap_or((text, env!("CARGO_PKG_VERSION")));
@@ -333,6 +348,34 @@ mod tests {
             ("/srv/git/github.git", None),
         ] {
             assert_eq!(forge_of(origin), known, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_component_is_for_gitlab_alone() {
+        let answered = |forge, origin| {
+            let arguments = InitArguments {
+                repo: None,
+                forge,
+                component: Some("platform/conclave@1.0.0".to_owned()),
+                image: Some("registry.example.com/conclave:1".to_owned()),
+                block: false,
+                dry_run: false,
+                yes: true,
+            };
+            answers(&arguments, origin, false, &Output::default())
+        };
+        let on_github = Some("https://github.com/acme/shop.git");
+        for refused in [answered(Some(InitForge::Github), None), answered(None, on_github)] {
+            let said = refused.map(drop).expect_err("there are none").to_string();
+            assert!(
+                said.contains("--component (CONCLAVE_COMPONENT) is for a repository on GitLab"),
+                "{said}"
+            );
+        }
+        for taken in [answered(Some(InitForge::Gitlab), on_github), answered(None, None)] {
+            let job = taken.expect("it can be used").expect("an answer").job;
+            assert!(matches!(job, Job::Component { .. }));
         }
     }
 }

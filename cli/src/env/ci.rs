@@ -8,6 +8,7 @@ use std::{path::PathBuf, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
+use conclave_certificates::ExtraCertificates;
 use conclave_engine::review::ReviewMode;
 use conclave_forge::{ApiError, ForgeWords, Publisher};
 use conclave_plugin_github::{GitHub, GitHubSettings, PullRequestAddress};
@@ -19,7 +20,7 @@ use crate::{
     env::{Environment, names},
     exit::Failure,
 };
-use conclave_plugin_gitlab::{GitLab, GitLabSettings, Located, MergeRequestAddress, check_certificates};
+use conclave_plugin_gitlab::{GitLab, GitLabSettings, Located, MergeRequestAddress};
 
 /// The forge of the change, and the account that posts.
 #[derive(Debug)]
@@ -130,8 +131,11 @@ const ENDING: Duration = Duration::from_secs(30);
 /// The part of it after the last request to a forge: for telemetry and the artifacts.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// Variables that name files of certificates.
-const CA_FILES: [&str; 2] = [names::CA_FILE, "CI_SERVER_TLS_CA_FILE"];
+/// Variables that name files of certificates, each with what a person has to correct where its file cannot be used.
+const CA_FILES: [(&str, &str); 2] = [
+    (names::CA_FILE, "CONCLAVE_CA_FILE, or what --ca-file names"),
+    ("CI_SERVER_TLS_CA_FILE", "CI_SERVER_TLS_CA_FILE"),
+];
 
 impl Environment {
     /// Returns whether this is a job of GitLab CI, of whatever pipeline.
@@ -313,20 +317,24 @@ impl Environment {
 
     /// Certificates to trust besides the system's: those of the job, and those that the user names.
     pub(crate) fn ca_files(&self) -> Vec<PathBuf> {
+        self.named_ca_files().map(|(file, _)| file).collect()
+    }
+
+    /// The same files, each with what a person has to correct where it cannot be used.
+    pub(crate) fn named_ca_files(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
         CA_FILES
             .iter()
-            .filter_map(|name| self.get(name).map(PathBuf::from))
-            .collect()
+            .filter_map(move |(name, correct)| Some((PathBuf::from(self.get(name)?), *correct)))
     }
 
     /// The environment without files of certificates that cannot be used: for a run that fails for them and still has something to take
     /// back. What is left, and the system's own, is all that is trusted then.
     pub(crate) fn without_unusable_certificates(&self) -> Self {
-        CA_FILES.iter().fold(self.clone(), |environment, name| {
-            let file: Vec<PathBuf> = environment.get(name).map(PathBuf::from).into_iter().collect();
-            match check_certificates(&file) {
-                Ok(()) => environment,
-                Err(_) => environment.with(name, ""),
+        CA_FILES.iter().fold(self.clone(), |environment, (name, _)| {
+            if ExtraCertificates::read(environment.get(name)).is_ok() {
+                environment
+            } else {
+                environment.with(name, "")
             }
         })
     }
@@ -406,5 +414,17 @@ mod tests {
         assert_eq!(left(&[("CI_JOB_TIMEOUT", "60"), started]), Some(0));
         // Where nothing says when the job began, it began now.
         assert_eq!(left(&[("CONCLAVE_TIMEOUT_MINUTES", "45")]), Some(45 * 60 - 30));
+    }
+
+    #[test]
+    fn each_file_of_certificates_is_known_by_what_names_it() {
+        let none = Environment::default();
+        assert!(none.ca_files().is_empty());
+        let both = none
+            .with("CI_SERVER_TLS_CA_FILE", "job.pem")
+            .with(names::CA_FILE, "own.pem");
+        let named: Vec<_> = both.named_ca_files().collect();
+        let own = (PathBuf::from("own.pem"), "CONCLAVE_CA_FILE, or what --ca-file names");
+        assert_eq!(named, [own, (PathBuf::from("job.pem"), "CI_SERVER_TLS_CA_FILE")]);
     }
 }

@@ -106,4 +106,6 @@ variables! {
     LOG = "CONCLAVE_LOG";
     /// Additional certificates (PEM) to trust in every HTTPS connection: to the forge, model providers, both Workers and a collector.
     CA_FILE = "CONCLAVE_CA_FILE";
+    /// Certificates of authorities (PEM) that are trusted in place of the system's.
+    SSL_CERT_FILE = "SSL_CERT_FILE";
 }

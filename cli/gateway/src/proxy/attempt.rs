@@ -182,7 +182,9 @@ impl Attempt<'_> {
             let name = self.model.provider();
             let problem = sent.as_ref().and_then(|sent| sent.as_ref().err());
             let step = problem.and_then(|problem| conclave_certificates::remedy(&with_sources(problem)));
-            let step = step.unwrap_or("check its address, the network and the proxy (`conclave doctor`)");
+            let step = step
+                .as_deref()
+                .unwrap_or("check its address, the network and the proxy (`conclave doctor`)");
             tracing::warn!("no connection to the provider {name} can be made: {step}");
         }
         let response = sent.ok_or(ProviderFault::Timeout)?.map_err(|error| {

@@ -67,7 +67,11 @@ impl GitHub {
             let text = format!("`{repository}` is not a repository: it looks like OWNER/NAME");
             ApiError::new(ApiErrorKind::Settings, text)
         })?;
-        let builder = client_builder(&settings.ca_files, "--ca-file", Some(&settings.api_url))?;
+        let builder = client_builder(
+            &settings.ca_files,
+            "CONCLAVE_CA_FILE, or what --ca-file names",
+            Some(&settings.api_url),
+        )?;
         let version = HeaderName::from_static("x-github-api-version");
         let dialect = HttpDialect {
             words: WORDS,

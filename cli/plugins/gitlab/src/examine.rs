@@ -4,10 +4,7 @@ use chrono::{DateTime, Utc};
 use conclave_forge::{ApiError, ClientTimeouts};
 use serde::Deserialize;
 
-use crate::{
-    GitLabSettings, ProjectSettings,
-    gitlab::{GitLab, builder},
-};
+use crate::{GitLabSettings, ProjectSettings, gitlab::GitLab};
 
 /// The least role that the bot needs in a project: Developer, as GitLab numbers it.
 pub const MIN_ROLE: u8 = 30;
@@ -62,11 +59,6 @@ pub struct Examination {
     pub merge_request: Option<Result<MergeRequestFacts, ApiError>>,
     /// The project's settings, as far as the token sees them.
     pub settings: ProjectSettings,
-}
-
-/// Returns whether the files with certificates can be used.
-pub fn check_certificates(files: &[std::path::PathBuf]) -> Result<(), ApiError> {
-    builder(files, None).map(drop)
 }
 
 #[derive(Deserialize)]

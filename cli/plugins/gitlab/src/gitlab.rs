@@ -121,7 +121,8 @@ pub(crate) fn encoded(part: &str) -> impl std::fmt::Display {
 
 /// A client's settings that hold for every request to GitLab, which is at this address, if it is known.
 pub(crate) fn builder(ca_files: &[PathBuf], address: Option<&Url>) -> Result<ClientBuilder, ApiError> {
-    client_builder(ca_files, "--ca-file, or CI_SERVER_TLS_CA_FILE", address)
+    let correct = "CONCLAVE_CA_FILE, what --ca-file names, or CI_SERVER_TLS_CA_FILE";
+    client_builder(ca_files, correct, address)
 }
 
 #[cfg(test)]

@@ -24,9 +24,7 @@ mod target;
 
 pub use address::{Located, MergeRequestAddress};
 pub use error::WORDS;
-pub use examine::{
-    Account, Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, check_certificates, examine,
-};
+pub use examine::{Account, Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine};
 pub use gitlab::GitLab;
 pub use project_settings::ProjectSettings;
 

@@ -197,7 +197,11 @@ impl Environment {
             return Ok(Some(made.clone()));
         }
         let url = web_address(TOKEN_ADDRESS, address)?;
-        let client = client_builder(&self.ca_files(), "--ca-file", Some(&url))?;
+        let client = client_builder(
+            &self.ca_files(),
+            "CONCLAVE_CA_FILE, or what --ca-file names",
+            Some(&url),
+        )?;
         let audience = self.get(names::OIDC_AUDIENCE).unwrap_or(DEFAULT_AUDIENCE);
         let tokens = ActionsTokens::new(client, url, bearer, audience)
             .map_err(|error| Failure::Settings(format!("{TOKEN_ADDRESS} cannot be used: {error}")))?;

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use conclave_forge::ApiErrorKind;
 use conclave_plugin_gitlab::{GitLab, GitLabSettings, MergeRequestAddress};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{
     TlsAcceptor,
@@ -16,10 +17,12 @@ use tokio_rustls::{
 
 use crate::stage::Stage;
 
-/// The stage's GitLab behind TLS: its address, and the certificate.
-async fn behind_tls(stage: &Stage) -> (String, String) {
-    let names = vec!["localhost".to_owned()];
-    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(names).unwrap();
+/// The stage's GitLab behind TLS: its address, and the certificate, which signed itself.
+async fn behind_tls(stage: &Stage, is_ca: IsCa) -> (String, String) {
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.is_ca = is_ca;
+    let signing_key = KeyPair::generate().unwrap();
+    let cert = params.self_signed(&signing_key).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
     let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
@@ -58,8 +61,18 @@ fn settings(stage: &Stage, address: &str, ca_files: Vec<PathBuf>) -> GitLabSetti
 
 #[tokio::test]
 async fn a_certificate_that_somebody_names_is_trusted_and_no_other() {
+    is_trusted_once_it_is_named(IsCa::NoCa).await;
+}
+
+/// As `openssl req -x509` makes it.
+#[tokio::test]
+async fn a_server_whose_certificate_is_its_own_authority_is_trusted_once_it_is_named() {
+    is_trusted_once_it_is_named(IsCa::Ca(BasicConstraints::Unconstrained)).await;
+}
+
+async fn is_trusted_once_it_is_named(is_ca: IsCa) {
     let stage = Stage::new().await;
-    let (address, pem) = behind_tls(&stage).await;
+    let (address, pem) = behind_tls(&stage, is_ca).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ca.pem");
     std::fs::write(&file, pem).unwrap();
