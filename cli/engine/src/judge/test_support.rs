@@ -28,6 +28,7 @@ pub(crate) fn finding(id: &str, severity: Severity, category: &str, file: &str, 
         fix: None,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint(file, category, &format!("code {id}")),
+        removed: None,
         doubts: Vec::new(),
     }
 }

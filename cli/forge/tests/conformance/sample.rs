@@ -77,6 +77,7 @@ pub(crate) fn finding(claim: &str, evidence: &str) -> JudgedFinding {
         fix: None,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint("src/lib.py", "injection", evidence),
+        removed: None,
         doubts: Vec::new(),
     })
 }

@@ -262,7 +262,10 @@ impl Scene {
         let earlier = std::mem::take(&mut job.subject.existing_findings);
         let mut judged = Vec::new();
         for (path, line, severity) in found.iter().filter(|(path, ..)| reviewed.contains(&(*path).to_owned())) {
-            let text = job.repository.file(&head, path).await.unwrap().expect("the file");
+            let text = match job.repository.file(&head, path).await.unwrap() {
+                Some(text) => text,
+                None => job.repository.file(&base, path).await.unwrap().expect("a deleted file"),
+            };
             let text = String::from_utf8(text).unwrap();
             judged.push(finding(judged.len() + 1, path, line, *severity, &text));
         }
@@ -456,6 +459,7 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         end_line: None,
         claim: format!("Bad: {line}."),
         evidence: line.to_owned(),
+        removed: None,
         second: None,
         scenario: String::new(),
         checked: String::new(),
@@ -825,6 +829,25 @@ async fn a_serious_findings_code_is_followed_into_another_file_of_the_change() {
     let run = scene.run_judged(&[], says(bad, "fixed")).await;
     assert_eq!(run.surviving(), [""; 0]);
     assert!(scene.threads()[0].contains("resolved"), "{:?}", scene.threads());
+}
+
+#[tokio::test]
+async fn a_critical_about_a_deleted_file_stands_until_its_lines_do() {
+    let scene = Scene::of(&[(A, &text(&[(5, "pass")]))]).await;
+    scene.git(&["rm", "--quiet", B]);
+    scene.push(&[]);
+    let run = scene.run(&[(B, "line 15", CRITICAL)]).await;
+    assert_eq!(run.surviving(), ["critical Bad: line 15."]);
+    for missing in ["", "line 1\n# line 15\n"] {
+        scene.push(&[(B, missing)]);
+        let run = scene.run_judged(&[], says("line 15", "fixed")).await;
+        assert_eq!(run.surviving(), ["critical Bad: line 15."], "{missing:?}");
+        assert!(!scene.is_approved(), "{missing:?}");
+    }
+    scene.push(&[(B, &text(&[]))]);
+    let run = scene.run_judged(&[], says("line 15", "fixed")).await;
+    assert_eq!(run.surviving(), [""; 0]);
+    assert!(scene.thread("line 15").resolved);
 }
 
 #[tokio::test]
