@@ -113,6 +113,10 @@ pub struct Finding {
     pub claim: String,
     /// The code that shows it.
     pub evidence: String,
+    /// The quoted lines that the change removes, for a finding about these: `evidence` is then what stands beside the gap. Only the
+    /// review itself needs them.
+    #[serde(skip)]
+    pub removed: Option<String>,
     /// A second place that the claim rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<Quote>,
@@ -181,6 +185,7 @@ impl Finding {
             end_line: None,
             claim: String::new(),
             evidence: quote.code,
+            removed: None,
             second: None,
             scenario: String::new(),
             checked: String::new(),

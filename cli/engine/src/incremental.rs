@@ -23,12 +23,13 @@ mod identity;
 mod instructions;
 mod meanwhile;
 mod moved;
+mod normal;
 mod parts;
 mod questions;
 mod reconcile;
 mod refuted;
+mod removed;
 mod reply;
-mod rewritten;
 mod scope;
 mod surroundings;
 #[cfg(test)]

@@ -32,7 +32,7 @@ mod unproven;
 mod workspace;
 
 pub use accepted::AcceptedFinding;
-pub use anchor::{Anchor, AnchorState, QuotedPart, Squeezed};
+pub use anchor::{Anchor, AnchorState, QuotedPart, RemovedLine, Squeezed};
 pub use approval_hold::{ApprovalHold, HoldCause};
 pub(crate) use carry_over::MAX_CLAIM;
 pub use carry_over::{CarryOver, RefutedFinding, Remembered, RememberedUnproven, ReviewedFiles, Unlisted};

@@ -337,6 +337,7 @@ fn check_one(
         end_line: (end > place.line).then_some(end),
         claim: raw.get("claim").unwrap_or_default().to_owned(),
         evidence,
+        removed: None,
         second,
         scenario: raw.get("scenario").unwrap_or_default().to_owned(),
         checked: raw.get("checked").unwrap_or_default().to_owned(),
@@ -355,6 +356,7 @@ fn check_one(
     finding.doubts = doubts_of(&finding, &raw, &content, is_unchanged && removed.is_none());
     if let Some(code) = removed {
         finding.claim = format!("{}{REMOVED}{}`)", finding.claim, in_words(&code));
+        finding.removed = Some(code);
     }
     Ok(finding)
 }
@@ -389,8 +391,16 @@ fn in_words(removed: &str) -> String {
 
 /// The claim of a finding as its reviewer wrote it, without the code that is gone.
 pub(crate) fn claim_as_written(claim: &str) -> &str {
-    let written = claim.strip_suffix("`)").and_then(|claim| claim.rsplit_once(REMOVED));
-    written.map_or(claim, |(written, _)| written)
+    claim_and_removed(claim).map_or(claim, |(written, _)| written)
+}
+
+/// The first line of the code that is gone, as a claim has it.
+pub(crate) fn removed_by_claim(claim: &str) -> Option<&str> {
+    claim_and_removed(claim).map(|(_, removed)| removed)
+}
+
+fn claim_and_removed(claim: &str) -> Option<(&str, &str)> {
+    claim.strip_suffix("`)")?.rsplit_once(REMOVED)
 }
 
 /// The line that a finding reports; of one without it, that of its quote, if that stands in one place only.

@@ -177,6 +177,7 @@ fn a_quote_of_removed_code_is_anchored_beside_the_gap_and_says_what_is_gone() {
         (4, "    value = os.environ[key]")
     );
     assert_eq!(found.claim, "Any key is read. (removed: `check(key)`)");
+    assert_eq!(found.removed.as_deref(), Some("    check(key)"));
     assert!(
         !found.doubts.contains(&Doubt::UnchangedLine),
         "the change took a line out there"

@@ -8,16 +8,17 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 use super::{
+    normal::normal,
     parts::{
-        Haystack, MIN_CODE, find_code, find_words, hash_of, parts_of_code, parts_of_words, readings, without_labels,
+        Haystack, MIN_CODE, find_code, find_words, hash_of, parts_of_code, parts_of_words, readings, whole_of_code,
+        without_labels,
     },
-    rewritten::writings,
     unbroken::unbroken,
     wording::Wording,
 };
 use crate::{
     findings::{decoded, single_blanks},
-    review::{Anchor, AnchorState, Squeezed},
+    review::{Anchor, AnchorState, QuotedPart, Squeezed},
 };
 
 /// So many lines either side belong to the neighbourhood: as many as a hunk of a diff shows. Many a fix is a line that
@@ -34,7 +35,8 @@ pub struct Lines {
     words: OnceLock<[Haystack; 2]>,
     wording: OnceLock<[Wording; 2]>,
     unbroken: OnceLock<Box<Self>>,
-    rewritten: OnceLock<Vec<Self>>,
+    normal: OnceLock<Vec<String>>,
+    normal_code: OnceLock<Haystack>,
 }
 
 /// A place where code stands, whatever its white space and its line breaks are there.
@@ -67,7 +69,8 @@ impl Lines {
             words: OnceLock::new(),
             wording: OnceLock::new(),
             unbroken: OnceLock::new(),
-            rewritten: OnceLock::new(),
+            normal: OnceLock::new(),
+            normal_code: OnceLock::new(),
         }
     }
 
@@ -81,10 +84,13 @@ impl Lines {
             .get_or_init(|| Box::new(Self::new(&unbroken(&self.exact).join("\n"))))
     }
 
-    /// The same lines in other writings.
-    fn rewritten(&self) -> &[Self] {
-        let made = || writings(&self.exact).iter().map(|text| Self::new(text)).collect();
-        self.rewritten.get_or_init(made)
+    /// The same lines in the form in which code is compared, without what breaks it over several.
+    fn normal(&self) -> &[String] {
+        self.normal.get_or_init(|| unbroken(&normal(&self.exact)))
+    }
+
+    fn normal_code(&self) -> &Haystack {
+        self.normal_code.get_or_init(|| Haystack::of_code(self.normal()))
     }
 
     fn words(&self) -> &[Haystack; 2] {
@@ -170,13 +176,20 @@ impl Anchor {
     pub fn of(lines: &Lines, line: u32, end_line: Option<u32>) -> Option<Self> {
         let first = index(line);
         let length = length(line, end_line);
-        (line > 0 && first + length <= lines.exact.len()).then(|| Self {
+        if line == 0 || first + length > lines.exact.len() {
+            return None;
+        }
+        let parts = parts_of_code(&unbroken(&lines.exact[first..first + length]));
+        let normal = normal_parts(&lines.normal()[first..first + length]);
+        Some(Self {
             code: hash(&lines.loose[first..first + length]),
             around: around(lines, first, length),
             under: under(lines, first),
             each: each(&lines.loose[first..first + length]),
             squeezed: squeezed(&unbroken(&lines.loose[first..first + length])),
-            parts: parts_of_code(&unbroken(&lines.exact[first..first + length])),
+            normal: if normal == parts { Vec::new() } else { normal },
+            parts,
+            removed: Vec::new(),
             words: Vec::new(),
             wording: Vec::new(),
         })
@@ -199,6 +212,7 @@ impl Anchor {
             words,
             wording: Wording::of(&decoded(&without_labels(&quote))).remembered(),
             parts: Vec::new(),
+            normal: Vec::new(),
             ..self
         }
     }
@@ -287,12 +301,25 @@ impl Anchor {
             let mut texts = lines.wording().iter();
             return texts.find_map(|text| text.find(&self.wording, near, may_hold));
         }
-        if self.parts.is_empty() {
+        if self.parts.is_empty() && self.normal.is_empty() {
             return None;
         }
         let find = |text: &Lines| find_code(&self.parts, text.code(), near, may_hold);
-        let in_one_writing = |text: &Lines| find(text).or_else(|| find(text.unbroken()));
-        in_one_writing(lines).or_else(|| lines.rewritten().iter().find_map(in_one_writing))
+        let found = find(lines).or_else(|| find(lines.unbroken()));
+        found.or_else(|| self.find_normal(lines, near, may_hold))
+    }
+
+    /// The line in which the quoted lines stand in another writing.
+    fn find_normal(&self, lines: &Lines, near: u32, may_hold: &dyn Fn(u32) -> bool) -> Option<u32> {
+        // What an older version wrote has its own writing.
+        let normal = if self.normal.is_empty() {
+            &self.parts
+        } else {
+            &self.normal
+        };
+        let length: usize = normal.iter().map(|part| part.length).sum();
+        let is_it = |line: u32| may_hold(line) && self.tells_at(lines, line, length);
+        find_code(normal, lines.normal_code(), near, &is_it)
     }
 
     /// Returns whether it is about words.
@@ -341,7 +368,7 @@ fn under(lines: &Lines, first: usize) -> Option<String> {
 const MIN_SQUEEZED: usize = MIN_CODE;
 
 /// So many it needs to be recognized by the line that it is under: fewer are a bracket, an `else` or a `pass`.
-const MIN_WHOLE: usize = 6;
+pub(super) const MIN_WHOLE: usize = 6;
 
 /// Maximum number of lines that may have come between two that were quoted.
 const MAX_BETWEEN: usize = 8;
@@ -363,6 +390,16 @@ fn hash_of_line(line: &str) -> String {
     hex::encode(&Sha256::digest(line)[..4])
 }
 
+/// The parts by which lines are known in the form in which code is compared; short ones only together.
+fn normal_parts(lines: &[String]) -> Vec<QuotedPart> {
+    let parts = parts_of_code(lines);
+    if !parts.is_empty() {
+        return parts;
+    }
+    let whole = whole_of_code(lines).filter(|whole| whole.length >= MIN_WHOLE);
+    whole.into_iter().collect()
+}
+
 fn squeezed(lines: &[String]) -> Option<Squeezed> {
     let code = without_space(&lines.concat());
     (code.len() >= MIN_WHOLE).then(|| Squeezed {
@@ -371,7 +408,7 @@ fn squeezed(lines: &[String]) -> Option<Squeezed> {
     })
 }
 
-fn without_space(text: &str) -> String {
+pub(super) fn without_space(text: &str) -> String {
     text.chars().filter(|character| !character.is_whitespace()).collect()
 }
 
@@ -385,130 +422,5 @@ pub(super) fn hash(lines: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BEFORE: &str = "a\nb\nc\nd\nquery(user)\ne\nf\ng\nh\n";
-
-    fn anchor() -> Anchor {
-        Anchor::of(&Lines::new(BEFORE), 5, None).expect("there")
-    }
-
-    fn place(text: &str) -> (Option<u32>, AnchorState) {
-        let place = anchor().find(&Lines::new(text), 5, None);
-        (place.line, place.state)
-    }
-
-    #[test]
-    fn it_is_followed_and_its_neighbourhood_is_watched() {
-        use AnchorState::{Changed, ChangedBeside, Unchanged};
-        for (text, expected) in [
-            (BEFORE, (Some(5), Unchanged)),
-            // Far away from it, lines come and go.
-            ("new\nnew\na\nb\nc\nd\nquery(user)\ne\nf\ng\n", (Some(7), Unchanged)),
-            // A check in front of it may be the fix.
-            (
-                "a\nb\nc\nd\ncheck(user)\nquery(user)\ne\nf\ng\nh\n",
-                (Some(6), ChangedBeside),
-            ),
-            // So may be another indentation.
-            ("a\nb\nc\nd\n  query(user)\ne\nf\ng\nh\n", (Some(5), ChangedBeside)),
-            ("a\nb\nc\nd\nquery(safe(user))\ne\nf\ng\nh\n", (None, Changed)),
-            ("", (None, Changed)),
-            // White space at the end of a line is none.
-            ("a\nb\nc\nd  \nquery(user)\t\ne\nf\ng\nh\n", (Some(5), Unchanged)),
-        ] {
-            assert_eq!(place(text), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn the_unchanged_one_of_two_equal_lines_is_it() {
-        let twice = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(user)\ne\nf\ng\nh\n";
-        assert_eq!(place(twice), (Some(10), AnchorState::Unchanged));
-        let fixed = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(safe)\ne\nf\ng\nh\n";
-        assert_eq!(place(fixed), (Some(1), AnchorState::ChangedBeside));
-    }
-
-    #[test]
-    fn of_equal_lines_in_several_functions_that_of_its_own_is_it() {
-        let function = |name: &str| format!("def {name}():\n    query(user)\n");
-        let before = Lines::new(&function("find"));
-        let anchor = Anchor::of(&before, 2, None).expect("there");
-        let text = ["first", "find", "last"].map(function).concat();
-        let place = anchor.find(&Lines::new(&text), 2, None);
-        assert_eq!((place.line, place.state), (Some(4), AnchorState::ChangedBeside));
-        let renamed = ["first", "other"].map(function).concat();
-        assert_eq!(
-            anchor.find(&Lines::new(&renamed), 2, None).line,
-            Some(2),
-            "else the nearest"
-        );
-    }
-
-    #[test]
-    fn several_lines_are_one_anchor() {
-        let lines = Lines::new(BEFORE);
-        let anchor = Anchor::of(&lines, 4, Some(6)).expect("there");
-        assert_eq!(anchor.find(&lines, 4, Some(6)).state, AnchorState::Unchanged);
-        let changed = Lines::new("a\nb\nc\nd\nquery(user)\nE\nf\ng\nh\n");
-        assert_eq!(anchor.find(&changed, 4, Some(6)).line, None);
-        assert_eq!(lines.excerpt(4, 3), "d\nquery(user)\ne");
-    }
-
-    #[test]
-    fn quoted_lines_with_others_between_them_still_stand() {
-        let text = "def run(x):\n    # called by the router\n    os.system(\"rm \" + x)\n";
-        let quoted = Anchor::of(&Lines::new(text), 1, Some(3)).expect("there");
-        let state = |text: &str| {
-            let place = quoted.find(&Lines::new(text), 1, Some(3));
-            (place.line, place.state)
-        };
-        let beside = text.replace("    os", "    # x is safe\n    y = 1\n    os");
-        assert_eq!(state(&beside), (Some(1), AnchorState::ChangedBeside));
-        assert_eq!(state(&text.replace("rm ", "ls ")), (None, AnchorState::Changed));
-        let far = text.replace("    os", &("    y = 1\n".repeat(MAX_BETWEEN + 1) + "    os"));
-        assert_eq!(state(&far), (None, AnchorState::Changed));
-        // What an older version wrote has whole quotes alone.
-        let old = Anchor {
-            each: Vec::new(),
-            ..quoted.clone()
-        };
-        assert_eq!(old.find(&Lines::new(&beside), 1, Some(3)).line, None);
-    }
-
-    #[test]
-    fn code_is_known_by_its_letters_and_a_comment_of_it_is_none() {
-        let guard = Squeezed::of("    if isdir(x):\n        raise ValueError(x)\n").expect("code");
-        for (text, stands) in [
-            ("def f(x):\n  if isdir(x):\n    raise ValueError(x)\n", true),
-            ("if isdir(x): raise ValueError(x)\n", true),
-            ("# if isdir(x):\n#     raise ValueError(x)\n", false),
-            ("if isdir(x):\n    pass\n", false),
-            ("", false),
-        ] {
-            assert_eq!(!guard.places_in(&Lines::new(text)).is_empty(), stands, "{text}");
-        }
-        let place = |line, end_line, is_whole| CodePlace {
-            line,
-            end_line,
-            is_whole,
-        };
-        let twice = "if isdir(x):\n\n    raise ValueError(x)\nif isdir(x): raise ValueError(x) or y\n";
-        assert_eq!(
-            guard.places_in(&Lines::new(twice)),
-            [place(1, 3, true), place(4, 4, false)]
-        );
-        assert_eq!(Squeezed::of(" \n"), None);
-    }
-
-    #[test]
-    fn there_is_none_where_there_are_no_such_lines() {
-        let lines = Lines::new(BEFORE);
-        for (line, end) in [(0, None), (10, None), (8, Some(12)), (u32::MAX, None)] {
-            assert_eq!(Anchor::of(&lines, line, end), None, "{line} {end:?}");
-        }
-        // An end before the beginning is one line.
-        assert_eq!(Anchor::of(&lines, 5, Some(2)), Anchor::of(&lines, 5, None));
-    }
-}
+#[path = "anchors_tests.rs"]
+mod tests;

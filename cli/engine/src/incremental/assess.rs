@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     Lines,
     authority::{author_may_settle, is_heard, is_settled_by_person, is_settled_by_word, may_be_fixed, unanswered},
+    removed::{is_about_removed, removed_lines, stand_again},
     unproven::text_identity,
 };
 use crate::{
@@ -238,6 +239,7 @@ fn give_up_places(all: &mut [ExistingFinding], left: &[(String, u32)]) {
                 // Two problems of one line have been there together. And what people have settled takes no place from what
                 // is open.
                 is_found(at)
+                    && !is_about_removed(one)
                     && is_found(other)
                     && all[other].is_live()
                     && left[at] != left[other]
@@ -297,8 +299,40 @@ fn place_again(
     left
 }
 
-/// Finds the code again, in the file, or where the file was moved to.
+/// Finds out where the code is now. Of lines that the change removes the finding is there for as long as they are missing, and of those
+/// that stand again it is gone.
 fn place(finding: &mut ExistingFinding, files: &[FileDiff], texts: &HashMap<&str, Lines>) {
+    find_again(finding, files, texts);
+    let removed = removed_lines(&finding.record).into_owned();
+    if removed.is_empty() {
+        return;
+    }
+    let own = at_head(&finding.record.file, files, texts);
+    if own.is_some_and(|lines| stand_again(&removed, lines)) {
+        finding.anchor = AnchorState::Changed;
+        finding.code.clear();
+    } else if finding.anchor == AnchorState::Changed {
+        finding.anchor = AnchorState::ChangedBeside;
+        let length = own.and_then(|lines| u32::try_from(lines.loose.len()).ok());
+        if let Some(length) = length {
+            finding.record.keep_within(length);
+        }
+    }
+}
+
+/// The lines that a file has at head, also under the name that the change gives it.
+fn at_head<'t>(path: &str, files: &[FileDiff], texts: &'t HashMap<&str, Lines>) -> Option<&'t Lines> {
+    let is_deleted = |file: &FileDiff| file.path == path && file.kind == ChangeKind::Deleted;
+    let renamed = || {
+        let is_it = |file: &&FileDiff| file.kind == ChangeKind::Renamed && file.old_path == path;
+        texts.get(files.iter().find(is_it)?.path.as_str())
+    };
+    let own = texts.get(path).filter(|_| !files.iter().any(is_deleted));
+    own.or_else(renamed)
+}
+
+/// Finds the code again, in the file, or where the file was moved to.
+fn find_again(finding: &mut ExistingFinding, files: &[FileDiff], texts: &HashMap<&str, Lines>) {
     let is_settled = is_settled_by_person(finding);
     let record = &mut finding.record;
     let Some(anchor) = record.anchor.clone() else { return };

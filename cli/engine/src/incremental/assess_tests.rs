@@ -101,6 +101,43 @@ fn a_file_that_is_gone_has_changed() {
 }
 
 #[test]
+fn a_finding_about_removed_lines_is_there_for_as_long_as_they_are_missing() {
+    let base = "def check(req):\n    if not req.user.is_admin:\n        raise Forbidden(req)\n    return req\n";
+    let (whole, cut) = (Lines::new(base), Lines::new("def check(req):\n    return req\n"));
+    let code = whole.excerpt(2, 2);
+    let deleted = Anchor::of(&whole, 2, Some(3)).expect("lines");
+    let deleted = (deleted.of_removed(&code, &whole, true), Some(3));
+    let shortened = Anchor::of(&cut, 2, None).expect("a line");
+    let shortened = (shortened.of_removed(&code, &cut, false), None);
+    let state = |(anchor, end_line): &(Anchor, Option<u32>), kind, text: &str| {
+        let mut finding = existing("", "e");
+        let record = &mut finding.record;
+        (record.line, record.end_line, record.anchor) = (2, *end_line, Some(anchor.clone()));
+        let all = assess(
+            vec![finding],
+            &CarryOver::default(),
+            &[file(FILE, FILE, kind)],
+            &texts(&[(FILE, text)]),
+            WhoseWords::default(),
+            &RuleBook::default(),
+        );
+        all[0].anchor
+    };
+    for anchor in [&deleted, &shortened] {
+        for missing in ["", "\n", "calc.py", "def check(req: Request):\n    return (req)\n"] {
+            let now = state(anchor, ChangeKind::Modified, missing);
+            assert_eq!(now, AnchorState::ChangedBeside, "{missing:?}");
+        }
+        for again in [base.to_owned(), format!("import os\n\n{base}")] {
+            let now = state(anchor, ChangeKind::Modified, &again);
+            assert_eq!(now, AnchorState::Changed, "{again}");
+        }
+    }
+    // Of a deleted file the text is that at base.
+    assert_eq!(state(&deleted, ChangeKind::Deleted, base), AnchorState::Unchanged);
+}
+
+#[test]
 fn without_an_anchor_nobody_knows() {
     let mut old = existing("", "e");
     old.record.anchor = None;

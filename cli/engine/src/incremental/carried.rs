@@ -23,6 +23,7 @@ pub(super) fn recorded(id: &str, record: &FindingRecord, code: String) -> Judged
         end_line: record.end_line,
         claim: record.claim.clone(),
         evidence: code,
+        removed: None,
         second: None,
         scenario: String::new(),
         checked: String::new(),

@@ -195,7 +195,8 @@ pub fn add_to_schema(schema: &mut Value) {
                 "refuted_by": crate::judge::refuted_by_schema(
                     "Required for `fixed_elsewhere`: the code at head that deals with the problem. Required to withdraw an earlier \
                      finding that is critical, has production_risk or is prompt-injection, and to call it fixed while the code \
-                     that it quotes still stands: the code at head that refutes it. Without it the finding stands."),
+                     that it quotes still stands, or is removed and still missing: the code at head that refutes it. Without it the \
+                     finding stands."),
             }
         }
     });

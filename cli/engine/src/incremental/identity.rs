@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use conclave_shared::finding::{Finding, Fingerprint};
 
+use super::removed::is_about_removed;
 use crate::{
     findings::{claims_agree, lines_overlap, poor_instructions},
     review::{AnchorState, ExistingFinding, JudgedFinding},
@@ -73,6 +74,8 @@ fn known_at(entry: &JudgedFinding, base: &Fingerprint, variants: usize, earlier:
             // A merge request gets one of them, whatever line it names.
             _ if *base == poor_instructions() => here.push(at),
             AnchorState::Unchanged | AnchorState::ChangedBeside if is_at(finding, &entry.finding) => here.push(at),
+            // What is gone may be reported beside any line.
+            _ if is_about_removed(&finding.record) => somewhere.push(at),
             AnchorState::Unchanged | AnchorState::ChangedBeside => {}
             // Its lines are those of an earlier commit.
             AnchorState::Unknown | AnchorState::Changed => somewhere.push(at),

@@ -134,7 +134,6 @@ impl Haystack {
 
 /// The quoted lines of code; none where no one of them is long enough to be known.
 pub(super) fn parts_of_code(lines: &[String]) -> Vec<QuotedPart> {
-    let squeezed = |line: &String| folded(line).split(' ').collect::<String>();
     let mut parts: Vec<QuotedPart> = lines
         .iter()
         .filter_map(|line| QuotedPart::of(&squeezed(line)))
@@ -147,6 +146,15 @@ pub(super) fn parts_of_code(lines: &[String]) -> Vec<QuotedPart> {
         parts.truncate(MAX_PARTS);
     }
     parts
+}
+
+/// The quoted lines of code in one piece.
+pub(super) fn whole_of_code(lines: &[String]) -> Option<QuotedPart> {
+    QuotedPart::of(&lines.iter().map(|line| squeezed(line)).collect::<String>())
+}
+
+fn squeezed(line: &str) -> String {
+    folded(line).split(' ').collect()
 }
 
 /// The quoted words, line by line, or together where each line is short; none where that is no more than a word.
@@ -163,8 +171,8 @@ pub(super) fn parts_of_words(quote: &str) -> Vec<QuotedPart> {
     all.and_then(|words| QuotedPart::of(&words)).into_iter().collect()
 }
 
-/// The line of the first of these lines of code that is long enough, if all of them stand in lines that `may_hold` them; of several the one
-/// nearest to `near`.
+/// The line of the first of these lines of code that is long enough, or of the only one, if all of them stand in lines that `may_hold`
+/// them; of several the one nearest to `near`.
 pub(super) fn find_code(
     parts: &[QuotedPart],
     code: &Haystack,
@@ -177,7 +185,7 @@ pub(super) fn find_code(
         let line = lines
             .filter(|line| may_hold(*line))
             .min_by_key(|line| line.abs_diff(near))?;
-        if is_telling(part) {
+        if is_telling(part) || parts.len() == 1 {
             place = place.or(Some(line));
         }
     }

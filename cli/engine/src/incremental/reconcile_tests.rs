@@ -889,6 +889,22 @@ fn what_we_resolved_comes_back_as_what_it_was() {
 }
 
 #[test]
+fn removed_lines_that_were_put_back_and_are_missing_again_are_back() {
+    let back = |anchor_state| {
+        let mut ours = scene().state(ThreadState::ResolvedByUs);
+        let earlier = &mut ours.earlier[0];
+        earlier.record.severity = Severity::Critical;
+        let anchor = earlier.record.anchor.take().expect("a line");
+        let file = crate::incremental::Lines::new("");
+        earlier.record.anchor = Some(anchor.of_removed("check(user)", &file, false));
+        (earlier.before, earlier.anchor) = (Before::Resolved, anchor_state);
+        !surviving(&ours.reconcile()).is_empty()
+    };
+    assert!(back(AnchorState::ChangedBeside));
+    assert!(!back(AnchorState::Changed), "they stand");
+}
+
+#[test]
 fn code_that_was_fixed_is_back_wherever_it_stands_if_it_is_known_by_itself() {
     let standing = |severity, code: &str, refuting, anchor| {
         let mut ours = scene().state(ThreadState::ResolvedByUs);

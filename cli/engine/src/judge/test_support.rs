@@ -29,6 +29,7 @@ pub(crate) fn finding(id: &str, severity: Severity, category: &str, file: &str, 
         quoted_whole: false,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint(file, category, &format!("code {id}")),
+        removed: None,
         doubts: Vec::new(),
     }
 }

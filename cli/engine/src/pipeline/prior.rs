@@ -79,19 +79,22 @@ pub(super) async fn remember_anchors(
         .filter(|entry| entry.stands() || entry.refuted_by_code().is_some())
     {
         let finding = &entry.finding;
+        let deleted = |file: &FileDiff| file.path == finding.file && file.kind == ChangeKind::Deleted;
+        let is_deleted = files.iter().any(deleted);
         if !texts.contains_key(&finding.file) {
-            let deleted = |file: &FileDiff| file.path == finding.file && file.kind == ChangeKind::Deleted;
-            let text = source.text(&finding.file, files.iter().any(deleted)).await;
+            let text = source.text(&finding.file, is_deleted).await;
             texts.insert(finding.file.clone(), text.map(|text| Lines::new(&text)));
         }
         let lines = texts.get(&finding.file).and_then(Option::as_ref);
         let is_about_words = finding.is_prompt_injection() || finding.file == CONTEXT_FILE;
         entry.anchor = lines.and_then(|lines| {
             let anchor = Anchor::of(lines, finding.line, finding.end_line)?;
-            Some(if is_about_words {
-                anchor.of_words(lines, finding.line, finding.end_line, &finding.evidence)
-            } else {
-                anchor
+            // All that is quoted of a deleted file is removed.
+            let quoted = is_deleted.then_some(&finding.evidence);
+            Some(match finding.removed.as_ref().or(quoted) {
+                _ if is_about_words => anchor.of_words(lines, finding.line, finding.end_line, &finding.evidence),
+                Some(code) => anchor.of_removed(code, lines, is_deleted),
+                None => anchor,
             })
         });
     }

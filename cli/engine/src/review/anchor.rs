@@ -23,6 +23,12 @@ pub struct Anchor {
     /// Each of the quoted lines of code, by which they are found as parts of others; none in what older versions wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<QuotedPart>,
+    /// The same in the form in which code is compared, where that is another one; none in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) normal: Vec<QuotedPart>,
+    /// The quoted lines that the change removes, of a finding about these; none in others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) removed: Vec<RemovedLine>,
     /// The quoted words, line by line, of a finding about what people wrote, or about words that steer the review; none in others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) words: Vec<QuotedPart>,
@@ -41,6 +47,15 @@ pub struct QuotedPart {
     pub(crate) length: usize,
     /// A sum of its bytes: only places with the same one are compared by hash.
     pub(crate) sum: u32,
+}
+
+/// A line that the change removes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemovedLine {
+    /// The hash of the line without white space.
+    pub(crate) hash: String,
+    /// The number of times that its file has to have it for the removed one to stand again.
+    pub(crate) times: u32,
 }
 
 /// Code without white space.

@@ -78,6 +78,7 @@ pub(crate) fn finding(claim: &str, evidence: &str) -> JudgedFinding {
         quoted_whole: false,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint("src/lib.py", "injection", evidence),
+        removed: None,
         doubts: Vec::new(),
     })
 }

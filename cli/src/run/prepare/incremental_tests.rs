@@ -262,9 +262,13 @@ impl Scene {
         let earlier = std::mem::take(&mut job.subject.existing_findings);
         let mut judged = Vec::new();
         for (path, line, severity) in found.iter().filter(|(path, ..)| reviewed.contains(&(*path).to_owned())) {
-            let text = job.repository.file(&head, path).await.unwrap().expect("the file");
-            let text = String::from_utf8(text).unwrap();
-            judged.push(finding(judged.len() + 1, path, line, *severity, &text));
+            let mut sides = Vec::new();
+            for commit in [&head, &base] {
+                let text = job.repository.file(commit, path).await.unwrap();
+                sides.push(text.map(|text| String::from_utf8(text).unwrap()));
+            }
+            let [head, base] = [&sides[0], &sides[1]].map(Option::as_deref);
+            judged.push(found_in(judged.len() + 1, (*path, *line, *severity), head, base));
         }
         let context = format!("<details>\n{}\n</details>\n", written_by_people(&info.subject, &[]));
         for line in self.written.iter().filter(|_| !reviewed.is_empty()) {
@@ -456,6 +460,7 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         end_line: None,
         claim: format!("Bad: {line}."),
         evidence: line.to_owned(),
+        removed: None,
         second: None,
         scenario: String::new(),
         checked: String::new(),
@@ -466,6 +471,22 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),
     })
+}
+
+/// The finding about this line at head, or about one that the change removes.
+fn found_in(number: usize, (path, line, severity): Found<'_>, head: Option<&str>, base: Option<&str>) -> JudgedFinding {
+    let stands = |text: &&str| text.lines().any(|own| own.trim() == line);
+    if let Some(head) = head.filter(stands) {
+        return finding(number, path, line, severity, head);
+    }
+    let mut entry = finding(number, path, line, severity, base.expect("the file"));
+    if let Some(head) = head {
+        // It is found beside the gap.
+        let last = u32::try_from(head.lines().count()).unwrap();
+        entry.finding.line = entry.finding.line.min(last);
+        entry.finding.removed = Some(line.to_owned());
+    }
+    entry
 }
 
 /// The report of a reviewer that did all that it was asked for.
@@ -826,6 +847,35 @@ async fn a_serious_findings_code_is_followed_into_another_file_of_the_change() {
     let run = scene.run_judged(&[], says(bad, "fixed")).await;
     assert_eq!(run.surviving(), [""; 0]);
     assert!(scene.threads()[0].contains("resolved"), "{:?}", scene.threads());
+}
+
+#[tokio::test]
+async fn a_critical_about_removed_lines_stands_until_they_do() {
+    for shortened in [None, Some(text(&[]).replace("line 15\n", ""))] {
+        let scene = Scene::of(&[(A, &text(&[(5, "pass")]))]).await;
+        if let Some(text) = &shortened {
+            scene.push(&[(B, text.as_str())]);
+        } else {
+            scene.git(&["rm", "--quiet", B]);
+            scene.push(&[]);
+        }
+        let run = scene.run(&[(B, "line 15", CRITICAL)]).await;
+        assert_eq!(run.surviving(), ["critical Bad: line 15."], "{shortened:?}");
+        for missing in ["", "line 1\n# line 15\n"] {
+            scene.push(&[(B, missing)]);
+            let run = scene.run_judged(&[], says("line 15", "fixed")).await;
+            assert_eq!(
+                run.surviving(),
+                ["critical Bad: line 15."],
+                "{missing:?} after {shortened:?}"
+            );
+            assert!(!scene.is_approved(), "{missing:?} after {shortened:?}");
+        }
+        scene.push(&[(B, &text(&[]))]);
+        let run = scene.run_judged(&[], says("line 15", "fixed")).await;
+        assert_eq!(run.surviving(), [""; 0], "{shortened:?}");
+        assert!(scene.thread("line 15").resolved, "{shortened:?}");
+    }
 }
 
 #[tokio::test]

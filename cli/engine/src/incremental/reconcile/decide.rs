@@ -143,10 +143,11 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that refuted it does not count any more, or what
-/// it quotes was gone, as none is remembered, and is back. Words are that wherever they stand, and so is code that is long enough to be
-/// known by itself; other code only with the lines beside it.
+/// it quotes was gone, as none is remembered, and is back. Words are that wherever they stand, removed lines as soon as they are missing,
+/// and so is code that is long enough to be known by itself; other code only with the lines beside it.
 fn is_back(finding: &ExistingFinding) -> bool {
-    let is_of_words = finding.record.anchor.as_ref().is_some_and(Anchor::is_of_words);
+    let is_known_anywhere = |anchor: &Anchor| anchor.is_of_words() || !anchor.removed.is_empty();
+    let is_known_anywhere = finding.record.anchor.as_ref().is_some_and(is_known_anywhere);
     // Where it was not looked for everywhere, there is none.
     let tells = || {
         finding
@@ -159,7 +160,7 @@ fn is_back(finding: &ExistingFinding) -> bool {
     finding.record.is_serious()
         && match finding.refuting {
             RefutingCode::Gone | RefutingCode::Uncovered => is_there(finding),
-            RefutingCode::None if is_of_words => is_there(finding),
+            RefutingCode::None if is_known_anywhere => is_there(finding),
             RefutingCode::None => match finding.anchor {
                 AnchorState::Unchanged => true,
                 AnchorState::ChangedBeside => tells(),

@@ -42,6 +42,13 @@ pub(super) fn stand(
             if let Some(words) = words.filter(|_| finding.anchor != AnchorState::Changed) {
                 entry.anchor = Some(words.clone());
             }
+            // Nor does one that quotes what is left end what these removed lines hold.
+            if let (Some(before), Some(now)) = (&finding.record.anchor, entry.anchor.as_mut())
+                && now.removed.is_empty()
+                && finding.anchor != AnchorState::Changed
+            {
+                now.removed.clone_from(&before.removed);
+            }
             // It goes on as the earlier one; its place among the new ones is empty.
             judged[at].finding.id.clear();
             entry
