@@ -328,10 +328,8 @@ mod tests {
         ] {
             let remedy = remedy(error);
             assert_eq!(remedy.is_some(), says.is_some(), "{error}");
-            assert!(
-                remedy.unwrap_or_default().contains(says.unwrap_or_default()),
-                "{remedy:?}"
-            );
+            let remedy = remedy.unwrap_or_default();
+            assert!(remedy.contains(says.unwrap_or_default()), "{remedy}");
         }
     }
 

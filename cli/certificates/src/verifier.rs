@@ -161,7 +161,7 @@ mod tests {
         let now = UnixTime::since_unix_epoch(Duration::from_hours((year - 1970) * 8766 + 24));
         let name = ServerName::try_from(name).expect("a name");
         let outcome = verifier.verify_server_cert(shown, &[], &name, &[], now);
-        verified.map(drop).map_err(|error| error.to_string())
+        outcome.map(drop).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -247,6 +247,16 @@ enum Refusal {
     Misquoted(String, Vec<(u32, String)>),
 }
 
+fn severity_in(raw: &RawFinding) -> Result<Severity, Refusal> {
+    let unreadable = |fault| Refusal::Unreadable("severity", fault);
+    let text = raw
+        .severity()
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| unreadable(format!("it has no <severity>; {SEVERITIES}")))?;
+    Severity::parse_lenient(text)
+        .ok_or_else(|| unreadable(format!("`{}` is not a severity; {SEVERITIES}", shorten(text))))
+}
+
 fn check_one(
     reviewer: &ReviewerName,
     raw: &RawFinding,
@@ -259,14 +269,7 @@ fn check_one(
             .filter(|text| !text.is_empty())
             .ok_or_else(|| Refusal::Unreadable(name, format!("it has no <{name}>")))
     };
-    let severity = raw
-        .severity()
-        .filter(|text| !text.is_empty())
-        .ok_or_else(|| Refusal::Unreadable("severity", format!("it has no <severity>; {SEVERITIES}")))?;
-    let severity = Severity::parse_lenient(severity).ok_or_else(|| {
-        let fault = format!("`{}` is not a severity; {SEVERITIES}", shorten(severity));
-        Refusal::Unreadable("severity", fault)
-    })?;
+    let severity = severity_in(raw)?;
     let path = resolved(
         required("file")?,
         |path| files.contains_key(path),
