@@ -140,7 +140,7 @@ async fn a_kill_takes_opencode_with_it() {
     stop_with(Signal::SIGKILL, None).await;
 }
 
-/// Starts a review in a terminal that nobody reads, with the table on it and every model call hanging.
+/// Starts a review in a terminal whose output is not read, with the table on it and every model call hanging.
 async fn in_terminal(provider: &ScriptedProvider, repository: &Repository) -> (Child, TempDir, File) {
     provider.inject(Fault::hang());
     let started = Conclave::in_session(repository.path(), &["local", "main..feature"])

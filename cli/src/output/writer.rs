@@ -38,7 +38,7 @@ enum Work {
 
 /// Writes texts, one after the other, in a thread of its own.
 pub(super) struct Writer {
-    /// Nothing where no thread could be started: then who has a text writes it.
+    /// Nothing where no thread could be started: a text is then written where it comes from.
     queue: Option<mpsc::Sender<Work>>,
     sink: Arc<Sink>,
 }
@@ -153,7 +153,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_terminal_that_takes_nothing_and_all_arrives_in_order_once_it_does() {
+    fn nothing_waits_for_a_terminal_that_takes_nothing_and_all_arrives_in_order_once_it_does() {
         let (writer, resume, taken) = stalled();
         writer.write(Place::Error, "a".to_owned());
         assert!(!writer.lags());

@@ -246,7 +246,7 @@ impl Conclave {
         (self.command.spawn().expect("conclave starts"), self.home)
     }
 
-    /// Starts it in a terminal, and returns the other side of that: nobody reads what is shown, and dropping it closes the terminal.
+    /// Starts it in a terminal, and returns its other side, which is not read: dropping it closes the terminal.
     pub(crate) fn start_in_terminal(mut self) -> (Child, TempDir, File) {
         let size = Winsize {
             ws_row: 40,

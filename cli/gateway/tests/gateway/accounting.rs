@@ -7,7 +7,7 @@ use conclave_engine::ports::UsageLedger;
 use conclave_gateway::GatewayEvent;
 use conclave_scripted_provider::{Fault, Position};
 use conclave_shared::pricing;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     raw::Raw,
@@ -104,7 +104,7 @@ async fn an_answer_that_broke_off_uncounted_is_told() {
 
 #[tokio::test]
 async fn an_answer_in_one_piece_is_booked_by_its_usage_and_is_uncounted_without_one() {
-    let answer = |usage| {
+    let answer = |usage: Value| {
         json!({"content": [{"type": "text", "text": "a"}], "choices": [{"message": {"content": "a"}}], "output": [],
                "usage": usage})
         .to_string()
