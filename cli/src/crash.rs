@@ -5,6 +5,7 @@
 use std::{
     panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind},
     process,
+    time::Duration,
 };
 
 use nix::{
@@ -20,6 +21,9 @@ use crate::{
 /// The message of an end without a cause that is known. It is written where nothing may be allocated any more.
 const WHAT_TO_DO: &str = "error: conclave cannot go on. Give it more memory, processes and open files (`ulimit -a`, the limits of the \
      job's container); if it has enough of them, please report this as a fault of conclave\n";
+
+/// Time that the message of a panic has to be written: the process may end right after it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Causes of failures that are the machine's, in the words of the system and of git, and their remedies.
 const REMEDIES: [(&[i32], &[&str], &str); 3] = [
@@ -69,6 +73,7 @@ extern "C" fn passed_over(_: libc::c_int) {}
 pub(crate) fn contained(run: impl FnOnce() -> Exit) -> Exit {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         output::log_line(WHAT_TO_DO);
+        output::settle(LAST_WORDS);
         Exit::Usage
     })
 }
@@ -80,6 +85,7 @@ pub(crate) fn before_threads(output: &Output) {
     show_panics(move |panic| {
         output.error(panic);
         output::log_line(WHAT_TO_DO);
+        output::settle(LAST_WORDS);
         #[expect(clippy::exit, reason = "nothing has begun, and the threads that run would never end")]
         process::exit(Exit::Usage.code().into());
     });
@@ -88,7 +94,10 @@ pub(crate) fn before_threads(output: &Output) {
 /// Shows panics as errors. Where they are caught, the review goes on without what has failed.
 pub(crate) fn with_threads(output: &Output) {
     let output = output.clone();
-    show_panics(move |panic| output.error(panic));
+    show_panics(move |panic| {
+        output.error(panic);
+        output::settle(LAST_WORDS);
+    });
 }
 
 fn show_panics(show: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static) {

@@ -19,7 +19,7 @@ mod protection;
 mod reference_tests;
 mod run;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use clap::error::ContextValue;
 use conclave_opencode::InstallError;
@@ -32,6 +32,9 @@ use self::{
     exit::Failure,
     output::Output,
 };
+
+/// Time that what is said of a command that has not begun has to be written.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Runs the program with these arguments and this environment.
 pub fn run(
@@ -55,7 +58,11 @@ fn run_to_exit(
     let given: Vec<OsString> = arguments.into_iter().collect();
     let arguments = match Arguments::read(given.iter().cloned(), &context.env) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&error, &given, context),
+        Err(error) => {
+            let exit = refuse(&error, &given, context);
+            output::settle(LAST_WORDS);
+            return exit;
+        }
     };
     let output = context.output.clone();
     output::set_locale(&context.env);
@@ -65,20 +72,31 @@ fn run_to_exit(
         Ok(runtime) => runtime,
         Err(error) => {
             fail(&output, &Failure::io("start the threads of the runtime")(error));
+            output::settle(LAST_WORDS);
             return Exit::Usage;
         }
     };
     crash::with_threads(&output);
-    let result = runtime.block_on(commands::run(arguments, context));
+    let exit = runtime.block_on(async {
+        let signals = Arc::clone(&context.signals);
+        let result = Box::pin(commands::run(arguments, context)).await;
+        let exit = result.unwrap_or_else(|failure| {
+            fail(&output, &failure);
+            failure.exit()
+        });
+        // What took the signals of the command may be gone. They have to end this wait as well.
+        let _ = signals.watch();
+        if !output::written(signals.out_of_patience()).await {
+            return signals.exit().unwrap_or(exit);
+        }
+        let exit = delivered(exit, &output);
+        output::resume_commands();
+        output::written(signals.out_of_patience()).await;
+        exit
+    });
     // Everything that had to end has ended. Dropping the runtime would wait for what is left, such as a name server that does
     // not answer for the tracker's name.
     runtime.shutdown_background();
-    let exit = result.unwrap_or_else(|failure| {
-        fail(&output, &failure);
-        failure.exit()
-    });
-    let exit = delivered(exit, &output);
-    output::resume_commands();
     exit
 }
 

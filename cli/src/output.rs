@@ -15,10 +15,11 @@ pub(crate) mod paint;
 mod plain;
 mod progress;
 mod record;
+mod screen;
 mod sections;
 pub(crate) mod table;
 mod terminal;
-mod tty;
+mod writer;
 
 pub(crate) use self::{
     annotations::{resume_commands, stop_commands, workflow_annotation},
@@ -34,8 +35,10 @@ pub(crate) use self::{
 use std::{
     collections::BTreeSet,
     fmt::{self, Write as _},
-    io::{self, IsTerminal, Write},
-    sync::{Arc, Mutex, PoisonError},
+    io::{self, IsTerminal},
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+    time::Duration,
 };
 
 use camino::Utf8Path;
@@ -45,15 +48,27 @@ use conclave_engine::{
     review::{Review, ReviewState},
 };
 use conclave_shared::redact::Redactor;
-use indicatif::MultiProgress;
+use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::sync::oneshot;
 
-use self::{door::Keep, layout::Page, paint::Paint, plain::for_prompt, terminal::review};
+use self::{
+    door::Keep,
+    layout::Page,
+    paint::Paint,
+    plain::for_prompt,
+    screen::{TableScreen, essential},
+    terminal::review,
+    writer::{Place, writer},
+};
 use crate::args::ReviewFormat;
 
 /// The table that is on the screen, if one is: everything else has to go above it.
 static TABLE: Mutex<Option<MultiProgress>> = Mutex::new(None);
+
+/// How often the table is drawn in a second, at most.
+const MAX_FRAMES: u8 = 20;
 
 /// The reason why something that was printed is lost.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -64,7 +79,8 @@ pub(crate) fn screen(quiet: bool, job: Option<LogMarks>, terminal_kind: Option<&
         Screen::Nothing
     } else if let Some(marks) = job {
         Screen::Sections(marks)
-    } else if std::io::stderr().is_terminal() && terminal_kind != Some("dumb") && !plain::is_ascii_only() {
+    } else if io::stderr().is_terminal() && terminal_kind.is_some_and(|kind| kind != "dumb") && !plain::is_ascii_only()
+    {
         Screen::Table
     } else {
         Screen::Lines
@@ -72,7 +88,8 @@ pub(crate) fn screen(quiet: bool, job: Option<LogMarks>, terminal_kind: Option<&
 }
 
 fn take_screen() -> MultiProgress {
-    let screen = MultiProgress::with_draw_target(tty::target());
+    let terminal = Box::new(TableScreen::new(writer()));
+    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::term_like_with_hz(terminal, MAX_FRAMES));
     *TABLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(screen.clone());
     screen
 }
@@ -84,15 +101,37 @@ fn leave_screen() {
 /// Writes to standard error, above the table if there is one.
 fn write_above(text: &str) {
     let table = TABLE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // What draws the table may be what has panicked: it holds its lock until the panic has been reported.
+    let table = table.filter(|_| !thread::panicking());
     let text = door::clean(text, Keep::Signs);
     let text = plain::for_locale(&text);
-    // There is nowhere to report that standard error cannot be written.
-    let write = || drop(anstream::stderr().write_all(text.as_bytes()));
+    let write = || writer().write(Place::Error, text.into_owned());
     match table {
-        // A panic may come out of the table itself, which stays locked until its message is written.
-        Some(table) if !std::thread::panicking() => table.suspend(write),
-        _ => write(),
+        Some(table) => essential(|| table.suspend(write)),
+        None => write(),
     }
+}
+
+/// Returns whether all that was printed so far is written; `false` if it was given up before.
+pub(crate) async fn written(given_up: impl Future<Output = ()>) -> bool {
+    let (tell, reached) = oneshot::channel();
+    writer().when_written(move || {
+        let _ = tell.send(());
+    });
+    tokio::select! {
+        biased;
+        _ = reached => true,
+        () = given_up => false,
+    }
+}
+
+/// Waits until all that was printed so far is written, for this time at most.
+pub(crate) fn settle(limit: Duration) {
+    let (tell, reached) = mpsc::channel();
+    writer().when_written(move || {
+        let _ = tell.send(());
+    });
+    let _ = reached.recv_timeout(limit);
 }
 
 /// Writes a message. What follows a line break inside of it is indented: it begins no line.
@@ -108,13 +147,12 @@ pub(crate) fn log_line(text: &str) {
 /// A line with escape sequences of ours that must arrive even where there is no terminal.
 fn raw_line(text: &str) {
     if !text.is_empty() {
-        let _ = writeln!(std::io::stderr(), "{text}");
+        writer().write(Place::Raw, format!("{text}\n"));
     }
 }
 
 fn print_clean(text: &str) {
-    let mut output = anstream::stdout();
-    note_lost(writeln!(output, "{text}").and_then(|()| output.flush()));
+    writer().write(Place::Output, format!("{text}\n"));
 }
 
 /// Keeps the first reason why standard output could not be written. A reader that has read enough (`| head`) is none.
@@ -126,7 +164,7 @@ pub(crate) fn note_lost(written: io::Result<()>) {
     }
 }
 
-/// Returns why standard output could not be written, if so.
+/// Returns why standard output could not be written, if so, once all is [`written`].
 pub(crate) fn lost() -> Option<io::Error> {
     LOST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, executable, nothing_left_running, opencode, provider};
+use crate::support::{AgentRuntime, Conclave, Repository, executable, nothing_left_running, on, opencode, provider};
 
 on_both_runtimes! {
     what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings
@@ -382,6 +382,26 @@ async fn what_a_review_writes_into_the_repository_is_no_change_of_it() {
         assert_eq!(paths(&changed), ["reports/own.txt", "src/users.py"]);
     }
     assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "?? reports/");
+}
+
+#[tokio::test]
+async fn scratch_space_in_the_repository_is_no_change_of_it() {
+    on(AgentRuntime::Native, async {
+        let (provider, repository) = (provider().await, Repository::flawed());
+        repository.write("tmp/own.txt", "x\n");
+        for arguments in [["plan", "--format", "json"], ["local", "--format", "json"]] {
+            let told = Conclave::new(repository.path(), &arguments)
+                .anthropic(&provider)
+                .env("TMPDIR", repository.path().join("tmp"))
+                .run()
+                .await
+                .expect_code(0);
+            assert!(told.stdout.contains("tmp/own.txt"), "{}", told.stdout);
+            assert!(!told.stdout.contains("tmp/conclave-"), "{}", told.stdout);
+        }
+        assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "?? tmp/");
+    })
+    .await;
 }
 
 async fn what_git_status_hides_from_this_user_is_not_new() {

@@ -1,29 +1,34 @@
 //! Stopping: what is known is shown and posted, and nothing is left running, whoever stops it and how.
 
 use std::{
+    fs::File,
+    io::Write,
     path::Path,
     process::ExitStatus,
     time::{Duration, Instant},
 };
 
-use conclave_scripted_provider::{Answer, COORDINATOR, Fault};
+use conclave_scripted_provider::{Answer, COORDINATOR, Fault, ScriptedProvider};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::Child,
 };
 
 use crate::support::{
-    Conclave, Pipeline, Repository, Workers, Wrapper, crowd, executable, nothing_left_running, provider, runs, serving,
+    AgentRuntime, Conclave, Pipeline, Repository, Workers, Wrapper, crowd, executable, nothing_left_running, on,
+    provider, runs, serving,
 };
 
 on_both_runtimes! {
     a_termination_ends_everything
     a_closed_terminal_ends_everything
+    a_terminal_that_is_closed_below_the_table_ends_everything
     a_cancelled_job_posts_what_is_known_and_tells_the_tracker
     a_run_that_ends_while_it_judges_counts_the_critical_that_it_has_in_hand
     a_signal_before_the_sessions_start_leaves_nothing_either
@@ -133,6 +138,44 @@ async fn who_ignores_a_closed_terminal_reviews_on() {
 #[tokio::test]
 async fn a_kill_takes_opencode_with_it() {
     stop_with(Signal::SIGKILL, None).await;
+}
+
+/// Starts a review in a terminal whose output is not read, with the table on it and every model call hanging.
+async fn in_terminal(provider: &ScriptedProvider, repository: &Repository) -> (Child, TempDir, File) {
+    provider.inject(Fault::hang());
+    let started = Conclave::in_session(repository.path(), &["local", "main..feature"])
+        .anthropic(provider)
+        .start_in_terminal();
+    assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+    started
+}
+
+/// The table is drawn on a terminal that is gone, as is every line above it.
+async fn a_terminal_that_is_closed_below_the_table_ends_everything() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let (mut child, home, terminal) = in_terminal(&provider, &repository).await;
+    drop(terminal);
+    assert_eq!(ends(&mut child).await.code(), Some(129));
+    nothing_left_running(&home.path().join("run")).await;
+    tidy(home.path());
+    assert!(home.path().join("run/review.json").exists(), "the records are complete");
+}
+
+#[tokio::test]
+async fn a_terminal_that_takes_nothing_holds_up_no_end() {
+    on(AgentRuntime::Native, async {
+        let (provider, repository) = (provider().await, Repository::flawed());
+        let (mut child, home, mut terminal) = in_terminal(&provider, &repository).await;
+        // Ctrl-S.
+        terminal.write_all(b"\x13").unwrap();
+        send(&child, Signal::SIGTERM);
+        appears(&home.path().join("run/review.json"), "the run was stopped").await;
+        send(&child, Signal::SIGTERM);
+        assert_eq!(ends(&mut child).await.code(), Some(143));
+        nothing_left_running(&home.path().join("run")).await;
+        tidy(home.path());
+    })
+    .await;
 }
 
 async fn what_a_killed_run_has_left_goes_with_the_next_one() {

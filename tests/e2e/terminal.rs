@@ -1,14 +1,13 @@
-//! `conclave local` in a real terminal: what a person sees, at any width, what Ctrl-C does, and what its end does.
+//! `conclave local` in a real terminal: what a person sees, at any width, and what Ctrl-C does.
 
 use conclave_scripted_provider::Fault;
 
-use crate::support::{AgentRuntime, PROVIDER_KEY, Repository, Terminal, nothing_left_running, provider};
+use crate::support::{AgentRuntime, PROVIDER_KEY, Repository, Terminal, provider};
 
 on_both_runtimes! {
     forty_columns_are_enough
     no_color_means_none
     ctrl_c_shows_what_is_known_and_says_how_to_end_at_once
-    a_terminal_that_is_closed_below_the_table_ends_the_run
 }
 
 /// The variables of a person at a terminal.
@@ -112,25 +111,4 @@ async fn ctrl_c_shows_what_is_known_and_says_how_to_end_at_once() {
     ] {
         assert!(text.contains(part), "{part:?} is missing in\n{text}");
     }
-}
-
-/// From then on nothing can be drawn or said any more.
-async fn a_terminal_that_is_closed_below_the_table_ends_the_run() {
-    let (provider, repository) = (provider().await, Repository::flawed());
-    provider.inject(Fault::hang());
-    let home = tempfile::tempdir().unwrap();
-    let terminal = Terminal::start(
-        (100, 60),
-        repository.path(),
-        &variables(home.path(), provider.url(), &[]),
-        &program("local main"),
-    );
-    terminal.until("the table", |text| text.contains("at work")).await;
-    drop(terminal);
-    let run = home.path().join("run");
-    nothing_left_running(&run).await;
-    let review = std::fs::read_to_string(run.join("review.json")).unwrap();
-    assert!(review.contains("the run was stopped"), "{review}");
-    let left: Vec<_> = std::fs::read_dir(home.path().join("tmp")).unwrap().collect();
-    assert!(left.is_empty(), "left behind: {left:?}");
 }

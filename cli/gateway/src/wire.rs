@@ -24,6 +24,7 @@ pub(crate) use request::Outline;
 pub(crate) use seen::{Counted, Seen};
 pub(crate) use signatures::Signatures;
 pub(crate) use sse::{Frame, FrameParser};
+use words::is_cut_off;
 pub(crate) use words::{is_whole_answer, text_of_body};
 
 /// A wire format of model calls.
@@ -120,6 +121,22 @@ impl Wire {
             Self::OpenAiChat => Box::<openai_chat::Reader>::default(),
             Self::OpenAiResponses => Box::<openai_responses::Reader>::default(),
         }
+    }
+
+    /// The facts about an answer that came in one piece, or in the beginning of one; nothing if the body is something else.
+    pub(crate) fn whole_answer(self, body: &[u8]) -> Option<Seen> {
+        if !is_whole_answer(body) && !is_cut_off(body) {
+            return None;
+        }
+        let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+        let usage = &answer["usage"];
+        let mut seen = match self {
+            Self::Anthropic => anthropic::counted(usage),
+            Self::OpenAiChat => openai::counted(usage, "prompt_tokens", "completion_tokens"),
+            Self::OpenAiResponses => openai::counted(usage, "input_tokens", "output_tokens"),
+        };
+        seen.progress(body.len());
+        Some(seen)
     }
 
     /// The body of a final error. It must not hold digits: `OpenCode` takes some for statuses and asks again.

@@ -76,7 +76,11 @@ async fn pre_push(mut arguments: PrePushArguments, context: &Context) -> Result<
             }
         }
     }
-    if let Some(error) = output::lost() {
+    // The signals of the reviews are watched for no longer.
+    let _ = context.watch_signals();
+    if output::written(context.signals.out_of_patience()).await
+        && let Some(error) = output::lost()
+    {
         output.note(&format!("The review could not be shown: {error}; the push goes on."));
     }
     Ok(Exit::Reviewed)

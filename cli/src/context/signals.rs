@@ -22,6 +22,12 @@ use tokio::{
 
 use crate::exit::Exit;
 
+/// Time from the first signal in which what is printed has to be taken: a run that is stopped ends within ten seconds.
+const PRINTED_WITHIN: Duration = Duration::from_secs(9);
+
+/// Time that it has in any case. A terminal that takes anything needs less.
+const PRINTED_AT_ONCE: Duration = Duration::from_secs(1);
+
 /// Watches for signals and the end of time as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Signals {
@@ -136,6 +142,21 @@ impl Signals {
         self.exit().unwrap_or(Exit::Terminated)
     }
 
+    /// Returns once what is printed is waited for no longer: at the second signal, or some time after the first.
+    pub(crate) async fn out_of_patience(&self) {
+        let began = Instant::now();
+        let late = async {
+            self.signaled(|exits| !exits.is_empty()).await;
+            let asked = self.asked_at().unwrap_or(began);
+            tokio::time::sleep_until(asked + PRINTED_WITHIN).await;
+        };
+        tokio::select! {
+            _ = self.insisted() => {}
+            () = late => {}
+        }
+        tokio::time::sleep_until(began + PRINTED_AT_ONCE).await;
+    }
+
     async fn signaled(&self, is_awaited: impl FnMut(&Vec<Exit>) -> bool) {
         if self.exits.subscribe().wait_for(is_awaited).await.is_err() {
             std::future::pending::<()>().await;
@@ -225,6 +246,24 @@ mod tests {
             drop(limit);
             assert_eq!(signals.arrived().await, Exit::OutOfTime);
             assert_eq!(started.elapsed().as_secs(), expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_printed_is_given_up_within_ten_seconds_of_a_signal_and_at_once_after_two() {
+        for (times, expected) in [(vec![0], 9), (vec![20], 29), (vec![0, 3], 3), (vec![0, 0], 1)] {
+            let signals = Arc::new(Signals::default());
+            let began = Instant::now();
+            let (sent, signals_after) = (Arc::clone(&signals), times.clone());
+            signals.spawn(async move {
+                for after in signals_after {
+                    tokio::time::sleep_until(began + Duration::from_secs(after)).await;
+                    sent.asked.get_or_init(Instant::now);
+                    sent.exits.send_modify(|exits| exits.push(Exit::Terminated));
+                }
+            });
+            signals.out_of_patience().await;
+            assert_eq!(began.elapsed().as_secs(), expected, "{times:?}");
         }
     }
 

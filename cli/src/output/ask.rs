@@ -1,11 +1,18 @@
 //! Questions to the person at the terminal.
 
-use std::io::{BufRead, Write};
+use std::{
+    io::{BufRead, Write},
+    time::Duration,
+};
 
 use super::{
     Output,
     door::{Keep, clean},
+    settle,
 };
+
+/// Time that a terminal has to show what comes before a question.
+const BEFORE_QUESTION: Duration = Duration::from_secs(10);
 
 impl Output {
     /// Asks a person at the terminal; anything but a yes is a no.
@@ -32,6 +39,7 @@ impl Output {
 
     /// The line that a person answers; nothing where the input ends.
     fn answer(&self, question: &str) -> Option<String> {
+        settle(BEFORE_QUESTION);
         let mut answer = String::new();
         let asked = write!(
             std::io::stderr(),

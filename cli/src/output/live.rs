@@ -15,6 +15,7 @@ use crate::output::{
     numbers::{plural, rounded},
     paint::Paint,
     record::RecordedEvent,
+    screen::essential,
 };
 
 /// How often the times and the spinners move.
@@ -24,7 +25,7 @@ const TICK: Duration = Duration::from_millis(120);
 const WIDE: usize = 100;
 
 /// The mark of who is at work.
-const SPINNER: &str = "{spinner:.cyan}";
+const SPINNER: &str = "{spinner}";
 
 /// The columns before a row's message other than the name: mark, time, and the gaps.
 const AROUND_NAME: usize = 1 + 1 + 1 + 4 + 2;
@@ -138,13 +139,15 @@ impl Live {
     /// Leaves the table as it is, in the scroll-back, without those who never began.
     pub(crate) fn close(&self) {
         let panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
-        for row in panel.rows.iter().filter(|row| !row.bar.is_finished()) {
-            if row.begun {
-                row.bar.abandon();
-            } else {
-                row.bar.finish_and_clear();
+        essential(|| {
+            for row in panel.rows.iter().filter(|row| !row.bar.is_finished()) {
+                if row.begun {
+                    row.bar.abandon();
+                } else {
+                    row.bar.finish_and_clear();
+                }
             }
-        }
+        });
     }
 
     fn add(&self, panel: &mut Panel, place: usize, reviewer: &str) {
@@ -176,7 +179,8 @@ impl Live {
             row.begun = true;
             row.bar.reset_elapsed();
             row.bar.set_prefix(self.paint(&shown_name(reviewer)));
-            row.bar.set_style(self.style(name_width, SPINNER, "{elapsed:>4}"));
+            row.bar
+                .set_style(self.style(name_width, &SPINNER.cyan(), "{elapsed:>4}"));
             row.bar.enable_steady_tick(TICK);
         }
         row.bar.set_message(self.paint(&row.text(self.room(name_width))));
@@ -217,10 +221,7 @@ impl Live {
     /// A row: mark, name, time, and as much of the rest as fits the terminal.
     fn style(&self, name_width: usize, mark: &str, time: &str) -> ProgressStyle {
         let indent = " ".repeat(self.indent());
-        let mark = match mark {
-            SPINNER if !self.colored => "{spinner}".to_owned(),
-            mark => self.paint(mark),
-        };
+        let mark = self.paint(mark);
         let time = if time.is_empty() { "    " } else { time };
         ProgressStyle::with_template(&format!("{indent}{mark} {{prefix:<{name_width}}} {time}  {{wide_msg}}"))
             .unwrap_or_else(|_| ProgressStyle::default_spinner())

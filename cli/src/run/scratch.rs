@@ -20,7 +20,7 @@ use nix::{
 };
 
 use super::{directory::temporary_path, sweep};
-use crate::exit::Failure;
+use crate::{exit::Failure, private_files::hide_from_git};
 
 /// The first part of the directory's name.
 const PREFIX: &str = "conclave-";
@@ -102,6 +102,9 @@ impl Scratch {
                 path.display()
             ))
         })?;
+        // TMPDIR may be in the working tree that is reviewed, whose new files are all that git sees there. What fails here fails what is
+        // written next as well.
+        let _ = hide_from_git(&path, &[]);
         let own = path.clone();
         Ok(Self {
             owner: own_by_lock(path.as_std_path()).ok(),

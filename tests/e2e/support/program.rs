@@ -1,6 +1,7 @@
 //! Running `conclave` as a user does: as a process, with an environment of its own.
 
 use std::{
+    fs::File,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Stdio,
@@ -8,6 +9,10 @@ use std::{
 };
 
 use conclave_scripted_provider::{DemoModel, ScriptedProvider};
+use nix::{
+    fcntl::{FcntlArg, FdFlag, fcntl},
+    pty::{Winsize, openpty},
+};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -159,6 +164,13 @@ impl Conclave {
         Self::of(command, directory)
     }
 
+    /// The same as the leader of a session whose terminal is its standard input.
+    pub(crate) fn in_session(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", env!("CARGO_BIN_EXE_conclave")]).args(arguments);
+        Self::of(command, directory).env("TERM", "xterm").env("LANG", "C.UTF-8")
+    }
+
     /// The same on a kernel whose Landlock has this version.
     pub(crate) fn on_landlock(version: u8, directory: &Path, arguments: &[&str]) -> Self {
         let conclave = env!("CARGO_BIN_EXE_conclave");
@@ -232,6 +244,23 @@ impl Conclave {
     /// Starts it, for tests that act while it runs.
     pub(crate) fn start(mut self) -> (Child, TempDir) {
         (self.command.spawn().expect("conclave starts"), self.home)
+    }
+
+    /// Starts it in a terminal, and returns its other side, which is not read: dropping it closes the terminal.
+    pub(crate) fn start_in_terminal(mut self) -> (Child, TempDir, File) {
+        let size = Winsize {
+            ws_row: 40,
+            ws_col: 100,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let terminal = openpty(&size, None).unwrap();
+        // A copy in the program would keep its terminal open.
+        fcntl(&terminal.master, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
+        let inside = || Stdio::from(terminal.slave.try_clone().unwrap());
+        self.command.stdin(inside()).stdout(inside()).stderr(inside());
+        let child = self.command.spawn().expect("conclave starts");
+        (child, self.home, terminal.master.into())
     }
 
     /// Runs it to its end, and checks what must hold at every end: nothing is left in the temporary directory.

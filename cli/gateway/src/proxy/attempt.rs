@@ -116,7 +116,8 @@ impl Attempt<'_> {
     ) -> Result<Opened, CallFailure> {
         let call = self.call;
         entry.asks(sent.body.len());
-        let (body, recording) = self.ask(sent.body, began).await.inspect_err(|failure| {
+        let asked = self.ask(sent.body, &mut entry, began).await;
+        let (body, recording) = asked.inspect_err(|failure| {
             entry.ended(CallOutcome::Failed(failure.class.to_string()));
         })?;
         call.request.touch();
@@ -127,7 +128,12 @@ impl Attempt<'_> {
     }
 
     /// Asks the provider, or the recording.
-    async fn ask(&self, body: Bytes, began: Instant) -> Result<(AnswerBody, Option<CallRecording>), CallFailure> {
+    async fn ask(
+        &self,
+        body: Bytes,
+        entry: &mut UsageEntry,
+        began: Instant,
+    ) -> Result<(AnswerBody, Option<CallRecording>), CallFailure> {
         let (core, session) = (self.call.core, &self.call.request.session);
         let mut recording = match &core.source {
             CallSource::Recording(recording, cleaner) => {
@@ -150,7 +156,7 @@ impl Attempt<'_> {
             }
             CallSource::Provider => None,
         };
-        let sent = self.send(body, recording.as_mut(), began).await;
+        let sent = self.send(body, entry, recording.as_mut(), began).await;
         if let (Err(failure), Some(recording)) = (&sent, &mut recording) {
             recording.ended(Some(failure.class));
         }
@@ -161,6 +167,7 @@ impl Attempt<'_> {
     async fn send(
         &self,
         body: Bytes,
+        entry: &mut UsageEntry,
         recording: Option<&mut CallRecording>,
         began: Instant,
     ) -> Result<Response, CallFailure> {
@@ -212,6 +219,9 @@ impl Attempt<'_> {
                 let mut response = response;
                 body = body_of(&mut response, MAX_WHOLE).await;
                 session.add_broken_answer(text_of_body(&body));
+                if let Some(seen) = provider.wire.whole_answer(&body) {
+                    entry.set(seen.usage, seen.counted, seen.written, 0);
+                }
             }
             session.set_unstreamed(is_whole_answer(&body));
             return Err(ProviderFault::Garbage.into());

@@ -387,6 +387,14 @@ impl Reader {
     }
 }
 
+/// The facts about an answer in one piece that says this of its usage.
+pub(super) fn counted(usage: &Value) -> Seen {
+    let mut reader = Reader::default();
+    reader.count(usage);
+    reader.seen.counted.answer = count(&usage["output_tokens"]).is_some();
+    reader.seen
+}
+
 /// Returns whether a value stands where the format has an object, and is neither that nor missing.
 fn is_odd(value: &Value) -> bool {
     !value.is_object() && !value.is_null()

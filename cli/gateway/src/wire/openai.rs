@@ -28,6 +28,13 @@ pub(super) fn take_counts(seen: &mut Seen, usage: &Value, prompt: &str, answer: 
     (seen.counted.prompt, seen.counted.answer) = (input.is_some(), output.is_some());
 }
 
+/// The facts about an answer in one piece that says this of its usage.
+pub(super) fn counted(usage: &Value, prompt: &str, answer: &str) -> Seen {
+    let mut seen = Seen::default();
+    take_counts(&mut seen, usage, prompt, answer);
+    seen
+}
+
 /// The class of an error object (or text).
 pub(super) fn class_of(error: &Value) -> FailureClass {
     let message = error["message"].as_str().unwrap_or_default();

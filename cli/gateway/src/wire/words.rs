@@ -91,6 +91,12 @@ pub(crate) fn is_whole_answer(body: &[u8]) -> bool {
     body["choices"][0]["message"].is_object() || body["output"].is_array() || body["content"].is_array()
 }
 
+/// Returns whether a body is the beginning of an object whose end is missing.
+pub(super) fn is_cut_off(body: &[u8]) -> bool {
+    let read = serde_json::from_slice::<serde::de::IgnoredAny>(body);
+    body.trim_ascii_start().starts_with(b"{") && read.is_err_and(|error| error.is_eof())
+}
+
 /// Returns whether an event of an unknown kind brings a part of an answer. Providers add kinds of events all the time, and nearly
 /// all of them are about the answer, not of it.
 pub(super) fn brings_words(event: &Value) -> bool {

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::{body::Body, http::Response};
 use conclave_engine::ports::UsageLedger;
 use conclave_gateway::GatewayEvent;
 use conclave_scripted_provider::{Fault, Position};
 use conclave_shared::pricing;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::rig::{FORMATS, LLAMA, OPUS_NEW, SOL, model, rig, rig_with, session};
+use crate::{
+    raw::Raw,
+    rig::{FORMATS, LLAMA, OPUS_NEW, SOL, config, model, rig, rig_with, session},
+};
 
 #[tokio::test]
 async fn the_books_are_those_of_the_provider_to_the_token() {
@@ -95,6 +99,45 @@ async fn an_answer_that_broke_off_uncounted_is_told() {
         assert_eq!(booked.uncounted, 1, "{name}");
         // Anthropic tells the prompt's tokens first.
         assert_eq!(booked.tokens.prompt() > 0, name == OPUS_NEW, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_one_piece_is_booked_by_its_usage_and_is_uncounted_without_one() {
+    let answer = |usage: Value| {
+        json!({"content": [{"type": "text", "text": "a"}], "choices": [{"message": {"content": "a"}}], "output": [],
+               "usage": usage})
+        .to_string()
+    };
+    let usage = json!({"input_tokens": 5000, "output_tokens": 100, "prompt_tokens": 5000, "completion_tokens": 100});
+    let counted = answer(usage);
+    let cut = counted[..counted.len() - 1].to_owned();
+    for (body, input, output, uncounted) in [
+        (counted, 5000, 100, 0),
+        (answer(json!(null)), 0, 0, 1),
+        (cut, 0, 0, 1),
+        // It says why there is no answer: nothing was used.
+        (json!({"error": {"message": "busy"}}).to_string(), 0, 0, 0),
+    ] {
+        let sent = body.clone();
+        let raw = Raw::start(move |_| {
+            let response = Response::builder().header("content-type", "application/json");
+            response.body(Body::from(sent.clone())).unwrap()
+        })
+        .await;
+        for name in FORMATS {
+            let rig = rig_with(|settings| *settings = config(&raw.url)).await;
+            assert_eq!(rig.ask(name, "x").await.status, 400, "{name} {body}");
+            let booked = rig.booked(name).unwrap();
+            let calls = booked.calls;
+            assert!(calls > 0, "{name} {body}");
+            assert_eq!(
+                (booked.tokens.input, booked.tokens.output, booked.uncounted),
+                (input * calls, output * calls, uncounted * calls),
+                "{name} {body}"
+            );
+            assert_eq!(booked.cost_usd > 0.0, input > 0 && name != LLAMA, "{name} {body}");
+        }
     }
 }
 
