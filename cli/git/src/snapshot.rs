@@ -29,8 +29,8 @@ pub struct Snapshot {
 }
 
 impl Repository {
-    /// Commits what is not committed on top of `HEAD`. Objects and index are written below `scratch`, which is not taken in, wherever it
-    /// is; the user's repository, index and branch stay untouched.
+    /// Commits what is not committed on top of `HEAD`. Objects and index are written below `scratch`; the user's
+    /// repository, index and branch stay untouched.
     pub async fn snapshot(&self, scratch: &Utf8Path, what: Uncommitted) -> Result<Snapshot, GitError> {
         if self.is_bare().await? {
             let told = self.text(&["rev-parse", "--is-bare-repository"]).await?;
@@ -42,8 +42,7 @@ impl Repository {
         }
         let head = self.commit("HEAD").await?;
         self.ensure_whole(&[&head]).await?;
-        let place = scratch.join("snapshot");
-        let objects = place.join("objects");
+        let objects = scratch.join("objects");
         std::fs::create_dir_all(&objects).map_err(|error| GitError::Scratch(objects.clone(), error))?;
         let mut repository = self.clone();
         repository.stores = ObjectStores {
@@ -53,7 +52,7 @@ impl Repository {
         };
         // Whatever writes an index looks again at files that changed together with the last one.
         let guards = guard::without_filters(self).await?;
-        let index = place.join("index");
+        let index = scratch.join("index");
         let own_index = match what {
             Uncommitted::WorkingTree => self.index().await?,
             Uncommitted::Staged => self.index_of_commit(command::index_of_hook()).await?,
@@ -66,7 +65,7 @@ impl Repository {
         let mut left_out = Vec::new();
         let tree = match what {
             Uncommitted::WorkingTree => {
-                left_out = repository.add_all(&index, &guards, scratch).await?;
+                left_out = repository.add_all(&index, &guards).await?;
                 repository.with_index(&index, &guards, &["write-tree"]).await?
             }
             Uncommitted::Staged => repository
@@ -100,20 +99,13 @@ impl Repository {
         }
     }
 
-    /// Puts all files into this index but those in `scratch`, and returns what git cannot take in: new repositories without a commit.
-    async fn add_all(
-        &self,
-        index: &Utf8Path,
-        guards: &[(OsString, OsString)],
-        scratch: &Utf8Path,
-    ) -> Result<Vec<String>, GitError> {
+    /// Puts all files into this index, and returns what git cannot take in: new repositories without a commit.
+    async fn add_all(&self, index: &Utf8Path, guards: &[(OsString, OsString)]) -> Result<Vec<String>, GitError> {
         let ignored = self.ignored().await;
         let ignored: Vec<&str> = ignored.iter().map(String::as_str).collect();
         let mut add = ignored.clone();
         // What is new outside of a sparse checkout is new all the same.
         add.extend(["add", "--all", "--sparse", "--", ":/"]);
-        let own = self.without_scratch(scratch, &ignored).await;
-        add.extend(own.as_deref());
         let Err(error) = self.with_index(index, guards, &add).await else {
             return Ok(Vec::new());
         };
@@ -121,22 +113,12 @@ impl Repository {
         if left_out.is_empty() {
             return Err(error.said(GitError::WorkingTree));
         }
-        let besides: Vec<String> = left_out.iter().map(|path| without(path)).collect();
+        let besides = left_out.iter().map(|path| format!(":(top,exclude,literal){path}"));
+        let besides: Vec<String> = besides.collect();
         add.extend(besides.iter().map(String::as_str));
         let added = self.with_index(index, guards, &add).await;
         added.map_err(|error| error.said(GitError::WorkingTree))?;
         Ok(left_out)
-    }
-
-    /// The pathspec that leaves out this directory, if it is in the working tree, as `TMPDIR` may be. Nothing where git ignores it: it
-    /// refuses a pathspec that names what it ignores, even one that leaves it out.
-    async fn without_scratch(&self, scratch: &Utf8Path, ignored: &[&str]) -> Option<String> {
-        let (root, scratch) = (self.root().canonicalize_utf8().ok()?, scratch.canonicalize_utf8().ok()?);
-        let path = scratch.strip_prefix(root).ok()?.as_str();
-        let mut asked = ignored.to_vec();
-        asked.extend(["check-ignore", "--quiet", "--", path]);
-        let is_seen = !path.is_empty() && self.run(&asked).await.is_err();
-        is_seen.then(|| without(path))
     }
 
     async fn new_repositories_without_commit(&self, ignored: &[&str]) -> Result<Vec<String>, GitError> {
@@ -228,11 +210,6 @@ impl Repository {
         arguments.extend(["commit-tree", tree, "-p", parent, "-m", "Uncommitted changes"]);
         self.text(&arguments).await
     }
-}
-
-/// The pathspec that leaves out a path, with everything below it.
-fn without(path: &str) -> String {
-    format!(":(top,exclude,literal){path}")
 }
 
 /// Copies a file with the time of its last change: git takes a file that was changed at the time of the index, or later,

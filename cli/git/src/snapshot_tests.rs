@@ -266,22 +266,3 @@ async fn the_default_branch_is_found_in_many_places() {
     );
     assert_eq!(repository.default_branch().await.as_deref(), Some("company/stable"));
 }
-
-#[tokio::test]
-async fn scratch_space_in_the_working_tree_is_no_change_of_it() {
-    let place = Place::new();
-    write(&place.root, "tmp/conclave-1/owner", "");
-    write(&place.root, "ignored.log/conclave-1/owner", "");
-    let repository = place.repository().await;
-    let scratch = place.root.join("tmp/conclave-1");
-    let snapshot = repository.snapshot(&scratch, Uncommitted::WorkingTree).await;
-    assert!(snapshot.expect("a snapshot").taken.is_none(), "nothing else is new");
-    let ignored = place.root.join("ignored.log/conclave-1");
-    let snapshot = repository.snapshot(&ignored, Uncommitted::WorkingTree).await;
-    assert!(snapshot.expect("git ignores it itself").taken.is_some());
-    write(&place.root, "tmp/new.txt", "new\n");
-    let snapshot = repository.snapshot(&scratch, Uncommitted::WorkingTree).await;
-    let taken = snapshot.expect("a snapshot").taken.expect("a change");
-    assert_eq!(text(&taken, "tmp/new.txt").await.as_deref(), Some("new\n"));
-    assert_eq!(text(&taken, "tmp/conclave-1/owner").await, None);
-}

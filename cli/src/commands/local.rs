@@ -155,7 +155,7 @@ pub(crate) async fn source(
         origin: Origin::Local {
             directory: directory.to_owned(),
             range,
-            scratch: scratch.path().to_owned(),
+            scratch: scratch.path().join("snapshot"),
         },
         // A local review has no installation, but the person may have its secret.
         secret: context.env.secret(names::SECRET),
