@@ -43,8 +43,11 @@ pub(super) struct Writer {
     sink: Arc<Sink>,
 }
 
+/// Writes a text where it belongs.
+type Writing = dyn Fn(Place, &str) + Send + Sync;
+
 struct Sink {
-    write: Box<dyn Fn(Place, &str) + Send + Sync>,
+    write: Box<Writing>,
     /// Bytes that are not written yet.
     backlog: AtomicUsize,
 }
