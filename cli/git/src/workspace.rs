@@ -43,6 +43,9 @@ pub const WORKSPACE_EXCLUDES: [&str; 28] = [
     ".ignore",
 ];
 
+/// The longest name of a file or a directory that file systems take, in bytes. Git can store longer ones.
+const MAX_NAME: usize = 255;
+
 /// Attributes that override the `.gitattributes` of any directory: no attribute that changes a file on its way.
 const NO_ATTRIBUTES: &str = "* -text !eol !crlf !filter !ident !working-tree-encoding\n";
 
@@ -66,7 +69,7 @@ pub enum WorkspaceError {
 /// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`]. In the
 /// end its `.git` is empty: no tool can read there what a permission does not cover. Its files are those that the diff is made
 /// of, byte for byte, whatever `.gitattributes` say.
-/// Files whose names are not UTF-8 are left out: no tool could name them.
+/// Files whose names are not UTF-8 are left out: no tool could name them. So are those with a name that is too long for a file system.
 /// All of that is checked afterwards, on the file system.
 pub async fn check_out_workspace(
     repository: &Repository,
@@ -84,7 +87,9 @@ pub async fn check_out_workspace(
     std::fs::create_dir_all(&objects).map_err(io)?;
     std::fs::write(objects.join("alternates"), repository.alternates()).map_err(io)?;
     let excluded: String = WORKSPACE_EXCLUDES.map(|pattern| format!("!{pattern}\n")).concat();
-    let patterns = format!("/*\n{excluded}");
+    // Each mark stands for one byte.
+    let too_long = "?".repeat(MAX_NAME + 1);
+    let patterns = format!("/*\n{excluded}!{too_long}*\n");
     std::fs::write(information.join("sparse-checkout"), patterns).map_err(io)?;
     std::fs::write(information.join("attributes"), NO_ATTRIBUTES).map_err(io)?;
     for (key, value) in [
