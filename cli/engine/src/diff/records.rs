@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::ChangeKind;
 
 /// The longest path that is kept. What is longer fits into no file system; only its beginning is shown.
-const MAX_PATH: usize = 4096;
+const MAX_PATH: usize = 4095;
 /// The longest name of a file or a directory that file systems take, in bytes.
 const MAX_NAME: usize = 255;
 

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName};
+use tokio::task::yield_now;
 
 use self::{
     calls::{Given, given},
@@ -291,8 +292,11 @@ impl<'a> Answers<'a> {
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
         let scanned = scan(text, &self.paths());
+        // Answers of many findings take their time, and meanwhile a stop has to be heard.
+        yield_now().await;
         let before = self.findings.len() + self.open.len();
         let checked = self.checked(&scanned.findings).await;
+        yield_now().await;
         self.join(scanned.faults.clone(), checked);
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
         self.owed = self.owed.saturating_sub(gained);
