@@ -8,7 +8,7 @@ use conclave_engine::{
     language::Language,
     pipeline::{ReviewJob, ReviewPorts, review},
     ports::{ProgressEvent, PublishSettings},
-    prompt::told_to_all,
+    prompt::shown_to_all,
     repo_config::RepoConfig,
     review::{Review, RuntimeName},
     session::{HeadStart, SessionContext, most_at_once},
@@ -92,7 +92,7 @@ pub(crate) async fn execute(
     // The patterns are those that could be read.
     let prompt_paths = PathGlobs::new(&settings.review.prompt_paths).unwrap_or_default();
     let agents_md = inputs::agents_md(&prepared.job).await?;
-    let conventions = told_to_all(agents_md.as_ref(), &prepared.runtime);
+    let conventions = shown_to_all(agents_md.as_ref(), &prepared.runtime);
     let instructions = Instructions::new(settings, &prepared.library, &prepared.plan.rules.book)
         .for_target(&prepared.job.subject.target_branch, &conventions);
     let prior = incremental::prepare(

@@ -242,6 +242,7 @@ fn a_path_that_no_checkout_can_have_costs_the_one_file_and_not_the_review() {
     let long = "x/".repeat(3000) + "y";
     let (long_name, long_directory) = ("n".repeat(256), format!("{}/a", "é".repeat(128)));
     let longest = format!("a/{}", "n".repeat(255));
+    let long_path = "x/".repeat(2047) + "yy";
     let paths = [
         "../x",
         "/etc/passwd",
@@ -253,6 +254,7 @@ fn a_path_that_no_checkout_can_have_costs_the_one_file_and_not_the_review() {
         &long,
         &long_name,
         &long_directory,
+        &long_path,
         "fine",
         &longest,
     ];
@@ -260,8 +262,8 @@ fn a_path_that_no_checkout_can_have_costs_the_one_file_and_not_the_review() {
     let patch: String = paths.iter().map(|_| section("x", "@@ -1 +1 @@\n-x\n+y\n")).collect();
     let (diff, spool) = read(&output(&records, &patch)).expect("readable");
     let unread: Vec<_> = diff.files.iter().map(|file| file.unread).collect();
-    assert_eq!(unread[..10], [Some(Unread::Path); 10]);
-    assert_eq!(unread[10..], [None; 2]);
+    assert_eq!(unread[..11], [Some(Unread::Path); 11]);
+    assert_eq!(unread[11..], [None; 2]);
     assert_eq!(
         spool.len(),
         2 * patch.len() / paths.len(),

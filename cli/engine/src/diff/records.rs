@@ -132,9 +132,10 @@ fn head(field: &[u8]) -> Option<Open> {
     })
 }
 
-/// Returns whether a path is one that a checkout can have: relative, below the repository's root, and of names that are not too long.
+/// Returns whether a path is one that a checkout can have: relative, below the repository's root, and no longer than file systems take.
 fn stays_inside(path: &[u8]) -> bool {
     !path.is_empty()
+        && path.len() <= MAX_PATH
         && path.split(|byte| *byte == b'/').all(|part| {
             !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git") && part.len() <= MAX_NAME
         })

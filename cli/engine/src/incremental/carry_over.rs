@@ -35,7 +35,7 @@ pub struct Done<'a> {
     pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,
-    /// The target branch, and what it and the organization told all of them.
+    /// The target branch, and what it and the organization say to all reviewers.
     pub under: Option<PatchId>,
     /// All that is remembered whatever the findings are, with what nothing proves. The findings are put in place of those here, and what this review
     /// has reviewed and refuted in front of what earlier ones have.

@@ -16,7 +16,7 @@ use crate::{
 /// The instructions of a project and its organisation, by the files that they are for.
 ///
 /// Only what says what to look for: prompts that replace built-in ones, the project's own reviewers and path instructions,
-/// how strict to be, the engineering rules, and the conventions that all reviewers are told. A change of the language or of the
+/// how strict to be, the engineering rules, and the conventions that all reviewers are shown. A change of the language or of the
 /// models makes no finding wrong, and a new version of the built-in prompts is no reason to pay for every open merge request again.
 #[derive(Debug, Clone, Default)]
 pub struct Instructions {
@@ -51,7 +51,7 @@ impl Instructions {
         }
     }
 
-    /// The same in a change for this target branch, of which these texts are told to all reviewers. An author may name a branch of
+    /// The same in a change for this target branch, of which these texts are shown to all reviewers. An author may name a branch of
     /// their own as the target, and have it say that what they do is the convention.
     #[must_use]
     pub fn for_target(self, branch: &Untrusted, conventions: &[String]) -> Self {
@@ -63,9 +63,9 @@ impl Instructions {
         }
     }
 
-    /// The identity of the target branch and of what is told to all reviewers, if they are known.
+    /// The identity of the target branch and of what is shown to all reviewers, if they are known.
     ///
-    /// It is no part of the patches' identities: problems that are remembered by those go on whatever branch the author names.
+    /// It is not part of the patches' identities: problems that are remembered by those go on whatever branch the author names.
     pub const fn under(&self) -> Option<&PatchId> {
         self.under.as_ref()
     }

@@ -29,7 +29,7 @@ pub struct Narrowed {
 ///
 /// A patch was reviewed as a part of its change. Where a file has left the change since, be it deleted or put back as it was
 /// at base, the others may rest on what is no longer there, and nothing counts as reviewed. Nor does it where the target branch,
-/// or what is told to all reviewers, is another now.
+/// or what is shown to all reviewers, is another now.
 pub fn narrow(
     files: Vec<FileDiff>,
     patches: Vec<PatchId>,

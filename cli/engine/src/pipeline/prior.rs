@@ -16,7 +16,7 @@ use crate::{
 pub struct Prior {
     /// The identities of the patches that are given to the panel.
     pub patches: Vec<PatchId>,
-    /// The target branch, and what it and the organization tell everybody on the panel.
+    /// The target branch, and what it and the organization say to all reviewers.
     pub under: Option<PatchId>,
     /// Files of the merge request that were reviewed before, as they are.
     pub unchanged: Vec<FileDiff>,

@@ -137,9 +137,9 @@ pub(super) fn instruction_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> V
     sections
 }
 
-/// The texts of the target branch and the organization that all reviewers are told, whatever the changed files are: how they read a
+/// The texts of the target branch and the organization that all reviewers are shown, whatever the changed files are: how they read a
 /// change depends on them.
-pub fn told_to_all(agents_md: Option<&Untrusted>, contributed: &RuntimeConfig) -> Vec<String> {
+pub fn shown_to_all(agents_md: Option<&Untrusted>, contributed: &RuntimeConfig) -> Vec<String> {
     let sections = contributed.sections.iter().map(|owned| &owned.value);
     let sections = sections.filter(|section| section.audience == Audience::Everyone && !section.text.is_blank());
     let agents_md = agents_md.filter(|text| !text.is_blank());

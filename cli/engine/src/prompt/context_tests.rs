@@ -244,7 +244,7 @@ fn what_everyone_is_told_is_the_same_until_its_words_are_others() {
             ],
             ..RuntimeConfig::default()
         };
-        told_to_all(Some(&agents_md.into()), &contributed)
+        shown_to_all(Some(&agents_md.into()), &contributed)
     };
     let before = told("Use tabs.", "Four spaces.", "1: a");
     assert_eq!(before.len(), 2);
@@ -255,7 +255,7 @@ fn what_everyone_is_told_is_the_same_until_its_words_are_others() {
     );
     assert_ne!(told("Use blanks.", "Four spaces.", "1: a"), before);
     assert_ne!(told("Use tabs.", "Two spaces.", "1: a"), before);
-    assert_eq!(told_to_all(None, &RuntimeConfig::default()), [""; 0]);
+    assert_eq!(shown_to_all(None, &RuntimeConfig::default()), [""; 0]);
     assert_eq!(told(" \n", " ", ""), [""; 0], "nothing is shown of these");
 }
 
