@@ -15,7 +15,7 @@ mod sections;
 pub use budget::{
     CutPatch, PatchSize, Share, cut, estimated_tokens, fitting, given, patch_budget, share_out, window_warning,
 };
-pub use context::{ContextFile, Rendered, render_context, written_by_people};
+pub use context::{ContextFile, Rendered, render_context, shown_to_all, written_by_people};
 pub use coordinator::render_coordinator;
 pub use fewer::{FewerPatches, fewer_patches};
 pub use fold::fold;

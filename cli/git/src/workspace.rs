@@ -43,6 +43,13 @@ pub const WORKSPACE_EXCLUDES: [&str; 28] = [
     ".ignore",
 ];
 
+/// The longest name of a file or a directory that file systems take, in bytes. Git can store longer ones.
+const MAX_NAME: usize = 255;
+/// The longest path that the system takes, in bytes.
+const MAX_PATH: usize = 4095;
+/// The longest path of a directory in which each name fits.
+const MAX_DIRECTORY: usize = MAX_PATH - MAX_NAME - 1;
+
 /// Attributes that override the `.gitattributes` of any directory: no attribute that changes a file on its way.
 const NO_ATTRIBUTES: &str = "* -text !eol !crlf !filter !ident !working-tree-encoding\n";
 
@@ -66,7 +73,8 @@ pub enum WorkspaceError {
 /// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`]. In the
 /// end its `.git` is empty: no tool can read there what a permission does not cover. Its files are those that the diff is made
 /// of, byte for byte, whatever `.gitattributes` say.
-/// Files whose names are not UTF-8 are left out: no tool could name them.
+/// Files whose names are not UTF-8 are left out: no tool could name them. So are those with a name or a path that is too long
+/// for a file system.
 /// All of that is checked afterwards, on the file system.
 pub async fn check_out_workspace(
     repository: &Repository,
@@ -84,8 +92,11 @@ pub async fn check_out_workspace(
     std::fs::create_dir_all(&objects).map_err(io)?;
     std::fs::write(objects.join("alternates"), repository.alternates()).map_err(io)?;
     let excluded: String = WORKSPACE_EXCLUDES.map(|pattern| format!("!{pattern}\n")).concat();
-    let patterns = format!("/*\n{excluded}");
-    std::fs::write(information.join("sparse-checkout"), patterns).map_err(io)?;
+    // Each mark stands for one byte.
+    let too_long = "?".repeat(MAX_NAME + 1);
+    let patterns = format!("/*\n{excluded}!{too_long}*\n");
+    let sparse = information.join("sparse-checkout");
+    std::fs::write(&sparse, &patterns).map_err(io)?;
     std::fs::write(information.join("attributes"), NO_ATTRIBUTES).map_err(io)?;
     for (key, value) in [
         ("core.symlinks", "false"),
@@ -94,21 +105,47 @@ pub async fn check_out_workspace(
     ] {
         command::run(target, &none, &["config", key, value]).await?;
     }
-    command::run(target, &none, &["checkout", "--quiet", "--detach", "--force", commit]).await?;
+    let checkout = ["checkout", "--quiet", "--detach", "--force", commit];
+    if let Err(error) = command::run(target, &none, &checkout).await {
+        // The list of all paths is made only where something is wrong: a repository can have a million.
+        let long = long_paths(target, commit).await.unwrap_or_default();
+        if long.is_empty() {
+            return Err(error.into());
+        }
+        std::fs::write(&sparse, patterns + &long).map_err(io)?;
+        command::run(target, &none, &checkout).await?;
+    }
     git_directory::replace_by_empty(target).map_err(io)?;
-    leave_out_nameless(target.as_std_path()).map_err(io)?;
+    leave_out_unusable(target.as_std_path()).map_err(io)?;
     check(target, true)
 }
 
-/// Removes what has a name that is not UTF-8.
-fn leave_out_nameless(directory: &Path) -> std::io::Result<()> {
+/// The patterns that exclude paths which are too long for any file system.
+async fn long_paths(target: &Utf8Path, commit: &str) -> Result<String, GitError> {
+    let arguments = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
+    let list = command::run(target, &ObjectStores::default(), &arguments).await?;
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-');
+    // What else the mark stands for is as long.
+    let pattern = |path: &[u8]| -> String {
+        let marks = path
+            .iter()
+            .map(|byte| if is_plain(byte) { char::from(*byte) } else { '?' });
+        format!("!/{}\n", marks.collect::<String>())
+    };
+    let paths = list.split(|byte| *byte == 0).filter(|path| path.len() > MAX_PATH);
+    Ok(paths.map(pattern).collect::<Vec<_>>().concat())
+}
+
+/// Removes what has a name that is not UTF-8, or is so deep that its path may be too long.
+fn leave_out_unusable(directory: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let (path, is_directory) = (entry.path(), entry.file_type()?.is_dir());
         match (entry.file_name().to_str(), is_directory) {
             (None, true) => std::fs::remove_dir_all(path)?,
             (None, false) => std::fs::remove_file(path)?,
-            (Some(_), true) => leave_out_nameless(&path)?,
+            (Some(_), true) if path.as_os_str().len() > MAX_DIRECTORY => std::fs::remove_dir_all(path)?,
+            (Some(_), true) => leave_out_unusable(&path)?,
             (Some(_), false) => {}
         }
     }

@@ -125,6 +125,75 @@ async fn names_that_are_no_utf_8_are_left_out_of_the_workspace() {
 }
 
 #[tokio::test]
+async fn names_that_no_file_system_takes_are_left_out_of_the_workspace() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet"]);
+    let longest = format!("src/{}", "n".repeat(255));
+    write(&source, "a.py", "a\n");
+    write(&source, &longest, "b\n");
+    git(&source, &["add", "--all"]);
+    let object = git(&source, &["hash-object", "a.py"]);
+    let (of_letters, of_two_bytes) = ("n".repeat(256), "é".repeat(128));
+    for path in [
+        of_letters.clone(),
+        format!("src/{of_letters}.py"),
+        format!("src/{of_two_bytes}/deep/c.py"),
+    ] {
+        let entry = format!("100644,{object},{path}");
+        git(&source, &["update-index", "--add", "--cacheinfo", &entry]);
+    }
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    let head = git(&source, &["rev-parse", "HEAD"]);
+    let repository = Repository::open(&source).await.expect("a repository");
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&repository, &head, &target)
+        .await
+        .expect("a workspace");
+    let mut files: Vec<String> = walk(&target)
+        .into_iter()
+        .filter(|path| !path.starts_with(".git/"))
+        .collect();
+    files.sort();
+    assert_eq!(files, ["a.py".to_owned(), longest]);
+}
+
+#[tokio::test]
+async fn paths_that_no_file_system_takes_are_left_out_of_the_workspace() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet"]);
+    write(&source, "a.py", "a\n");
+    git(&source, &["add", "--all"]);
+    let object = git(&source, &["hash-object", "a.py"]);
+    let directory = format!("{}/", "n".repeat(248));
+    // The first is too long for git, the second with the path of the workspace in front of it; the third fits.
+    for path in [
+        format!("{}y", directory.replace("nn/", "[*/").repeat(17)),
+        format!("{}{}", directory.repeat(15), "z".repeat(250)),
+        format!("{}y", directory.repeat(10)),
+    ] {
+        let entry = format!("100644,{object},{path}");
+        git(&source, &["update-index", "--add", "--cacheinfo", &entry]);
+    }
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    let head = git(&source, &["rev-parse", "HEAD"]);
+    let repository = Repository::open(&source).await.expect("a repository");
+    let target = scratch.path.join("w".repeat(120));
+    check_out_workspace(&repository, &head, &target)
+        .await
+        .expect("a workspace");
+    let mut files: Vec<String> = walk(&target)
+        .into_iter()
+        .filter(|path| !path.starts_with(".git/"))
+        .collect();
+    files.sort();
+    assert_eq!(files, ["a.py".to_owned(), format!("{}y", directory.repeat(10))]);
+}
+
+#[tokio::test]
 async fn the_workspace_is_made_without_attributes() {
     let scratch = scratch();
     let source = scratch.path.join("source");

@@ -8,6 +8,7 @@ use conclave_engine::{
     language::Language,
     pipeline::{ReviewJob, ReviewPorts, review},
     ports::{ProgressEvent, PublishSettings},
+    prompt::shown_to_all,
     repo_config::RepoConfig,
     review::{Review, RuntimeName},
     session::{HeadStart, SessionContext, most_at_once},
@@ -90,11 +91,15 @@ pub(crate) async fn execute(
     let publishing = prepared.publishing();
     // The patterns are those that could be read.
     let prompt_paths = PathGlobs::new(&settings.review.prompt_paths).unwrap_or_default();
+    let agents_md = inputs::agents_md(&prepared.job).await?;
+    let conventions = shown_to_all(agents_md.as_ref(), &prepared.runtime);
+    let instructions = Instructions::new(settings, &prepared.library, &prepared.plan.rules.book)
+        .for_target(&prepared.job.subject.target_branch, &conventions);
     let prior = incremental::prepare(
         &mut prepared.job,
         &mut prepared.diff,
         &prepared.plan,
-        &Instructions::new(settings, &prepared.library, &prepared.plan.rules.book),
+        &instructions,
         (whose_words(settings), &prompt_paths),
         &prepared.spool,
     )

@@ -240,6 +240,9 @@ fn a_missing_or_foreign_section_is_an_error_and_not_a_smaller_review() {
 #[test]
 fn a_path_that_no_checkout_can_have_costs_the_one_file_and_not_the_review() {
     let long = "x/".repeat(3000) + "y";
+    let (long_name, long_directory) = ("n".repeat(256), format!("{}/a", "é".repeat(128)));
+    let longest = format!("a/{}", "n".repeat(255));
+    let long_path = "x/".repeat(2047) + "yy";
     let paths = [
         "../x",
         "/etc/passwd",
@@ -249,15 +252,23 @@ fn a_path_that_no_checkout_can_have_costs_the_one_file_and_not_the_review() {
         "",
         "a/.GIT/config",
         &long,
+        &long_name,
+        &long_directory,
+        &long_path,
         "fine",
+        &longest,
     ];
     let records: Vec<Vec<u8>> = paths.iter().map(|path| modified(path)).collect();
     let patch: String = paths.iter().map(|_| section("x", "@@ -1 +1 @@\n-x\n+y\n")).collect();
     let (diff, spool) = read(&output(&records, &patch)).expect("readable");
     let unread: Vec<_> = diff.files.iter().map(|file| file.unread).collect();
-    assert_eq!(unread[..8], [Some(Unread::Path); 8]);
-    assert_eq!(unread[8], None);
-    assert_eq!(spool.len(), patch.len() / paths.len(), "only the usable one is kept");
+    assert_eq!(unread[..11], [Some(Unread::Path); 11]);
+    assert_eq!(unread[11..], [None; 2]);
+    assert_eq!(
+        spool.len(),
+        2 * patch.len() / paths.len(),
+        "only the usable ones are kept"
+    );
     assert!(diff.files[7].path.len() <= 4096);
 }
 

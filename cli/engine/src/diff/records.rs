@@ -7,7 +7,9 @@ use std::fmt::Write;
 use super::ChangeKind;
 
 /// The longest path that is kept. What is longer fits into no file system; only its beginning is shown.
-const MAX_PATH: usize = 4096;
+const MAX_PATH: usize = 4095;
+/// The longest name of a file or a directory that file systems take, in bytes.
+const MAX_NAME: usize = 255;
 
 /// One record of the list.
 #[derive(Debug)]
@@ -130,12 +132,13 @@ fn head(field: &[u8]) -> Option<Open> {
     })
 }
 
-/// Returns whether a path is one that a checkout can have: relative, and below the repository's root.
+/// Returns whether a path is one that a checkout can have: relative, below the repository's root, and no longer than file systems take.
 fn stays_inside(path: &[u8]) -> bool {
     !path.is_empty()
-        && path
-            .split(|byte| *byte == b'/')
-            .all(|part| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git"))
+        && path.len() <= MAX_PATH
+        && path.split(|byte| *byte == b'/').all(|part| {
+            !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git") && part.len() <= MAX_NAME
+        })
 }
 
 /// A path as text. What is no UTF-8 is written as git writes it, so that two paths stay two.

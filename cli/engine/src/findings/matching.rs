@@ -61,8 +61,8 @@ fn groups(findings: &[Finding], border: f64, one_place: impl Fn(&Finding, &Findi
         share.filter(|share| *share >= border)
     };
     let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
-    for one in 0..findings.len() {
-        pairs.extend((one + 1..findings.len()).filter_map(|other| Some((alike(one, other)?, one, other))));
+    for (one, other) in on_common_lines(findings) {
+        pairs.extend(alike(one, other).map(|share| (share, one, other)));
     }
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     let mut group_of: Vec<usize> = (0..findings.len()).collect();
@@ -83,6 +83,27 @@ fn groups(findings: &[Finding], border: f64, one_place: impl Fn(&Finding, &Findi
     }
     groups.retain(|group| group.len() > 1);
     groups
+}
+
+/// The pairs of findings that quote a common line, each with the smaller position first: of many findings, few are compared.
+fn on_common_lines(findings: &[Finding]) -> BTreeSet<(usize, usize)> {
+    let mut places: Vec<(Place<'_>, usize)> = Vec::new();
+    for (at, finding) in findings.iter().enumerate() {
+        places.extend(quoted(finding).map(|place| (place, at)));
+    }
+    places.sort_by(|(one, _), (other, _)| (one.0, one.1.start()).cmp(&(other.0, other.1.start())));
+    let mut pairs = BTreeSet::new();
+    for (first, (place, one)) in places.iter().enumerate() {
+        // Those behind begin no earlier.
+        let begins_inside = |(other, _): &&(Place<'_>, usize)| other.0 == place.0 && other.1.start() <= place.1.end();
+        let others = places[first + 1..].iter().take_while(begins_inside);
+        pairs.extend(
+            others
+                .filter(|(_, other)| other != one)
+                .map(|(_, other)| (*one.min(other), *one.max(other))),
+        );
+    }
+    pairs
 }
 
 /// Lines of a file.

@@ -183,6 +183,25 @@ fn the_order_of_the_findings_does_not_matter_and_many_are_no_burden() {
     assert_eq!(same_claims(&findings), [vec![0, 1]]);
 }
 
+#[test]
+fn only_findings_that_quote_a_common_line_are_compared() {
+    let mut findings: Vec<Finding> = (0..3_000)
+        .map(|number| by("security", "x", ("src/a.py", 10 * number + 1), CLAIM))
+        .collect();
+    assert!(on_common_lines(&findings).is_empty());
+    // The first has lines of the next two; another stands in another file, on a line that the one behind it quotes second.
+    findings[0].end_line = Some(21);
+    findings[3].file = "src/b.py".to_owned();
+    findings[4].second = Some(Quote {
+        file: "src/b.py".to_owned(),
+        line: 31,
+        code: "x".to_owned(),
+    });
+    assert_eq!(on_common_lines(&findings), BTreeSet::from([(0, 1), (0, 2), (3, 4)]));
+    findings[1].reviewer = ReviewerName::new("correctness").expect("a name");
+    assert_eq!(same_claims(&findings), [vec![0, 1]]);
+}
+
 proptest! {
     #[test]
     fn any_texts_can_be_compared_in_any_order(one in "\\PC{0,80}", other in "[a-z_().& ]{0,80}") {

@@ -35,6 +35,8 @@ pub struct Done<'a> {
     pub unseen: Vec<(Fingerprint, Before)>,
     /// The patches that were given to the panel.
     pub patches: Vec<PatchId>,
+    /// The target branch, and what it and the organization say to all reviewers.
+    pub under: Option<PatchId>,
     /// All that is remembered whatever the findings are, with what nothing proves. The findings are put in place of those here, and what this review
     /// has reviewed and refuted in front of what earlier ones have.
     pub kept: CarryOver,
@@ -98,6 +100,7 @@ pub fn remember(done: Done<'_>) -> CarryOver {
                 .map(|report| report.name.clone())
                 .collect(),
             patches: done.patches,
+            under: done.under,
         });
     }
     let mut kept = done.kept;

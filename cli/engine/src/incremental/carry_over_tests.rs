@@ -81,6 +81,7 @@ fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
         settled: Vec::new(),
         unseen: Vec::new(),
         patches,
+        under: None,
         kept: kept(),
         heard_words: Vec::new(),
     }
@@ -112,6 +113,7 @@ fn a_review_that_is_not_whole_counts_for_nothing() {
         head_sha: "c".repeat(40),
         panel: Vec::new(),
         patches: patches(1),
+        under: None,
     };
     for review in [gap, partial, degraded] {
         let done = Done {

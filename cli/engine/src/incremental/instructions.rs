@@ -8,20 +8,23 @@ use crate::{
     diff::FileDiff,
     prompt::{PromptLibrary, concerns},
     repo_config::{RepoConfig, Strictness},
+    review::PatchId,
     rules::RuleBook,
+    untrusted::Untrusted,
 };
 
 /// The instructions of a project and its organisation, by the files that they are for.
 ///
 /// Only what says what to look for: prompts that replace built-in ones, the project's own reviewers and path instructions,
-/// how strict to be, and the engineering rules. A change of the language or of AGENTS.md makes no finding wrong, and a new
-/// version of the built-in prompts is no reason to pay for every open merge request again.
+/// how strict to be, the engineering rules, and the conventions that all reviewers are shown. A change of the language or of the
+/// models makes no finding wrong, and a new version of the built-in prompts is no reason to pay for every open merge request again.
 #[derive(Debug, Clone, Default)]
 pub struct Instructions {
     of_all: Vec<String>,
     own: Vec<(PathGlobs, String)>,
     config: RepoConfig,
     rules: Arc<RuleBook>,
+    under: Option<PatchId>,
 }
 
 impl Instructions {
@@ -44,7 +47,27 @@ impl Instructions {
             own: own.collect(),
             config: config.clone(),
             rules: Arc::clone(rules),
+            under: None,
         }
+    }
+
+    /// The same in a change for this target branch, of which these texts are shown to all reviewers. An author may name a branch of
+    /// their own as the target, and have it say that what they do is the convention.
+    #[must_use]
+    pub fn for_target(self, branch: &Untrusted, conventions: &[String]) -> Self {
+        let conventions: Vec<&str> = conventions.iter().map(String::as_str).collect();
+        let under = PatchId::of_text(&branch.sanitized_line()).under(&conventions);
+        Self {
+            under: Some(under),
+            ..self
+        }
+    }
+
+    /// The identity of the target branch and of what is shown to all reviewers, if they are known.
+    ///
+    /// It is not part of the patches' identities: problems that are remembered by those go on whatever branch the author names.
+    pub const fn under(&self) -> Option<&PatchId> {
+        self.under.as_ref()
     }
 
     /// Those that are for this file, always in the same order.
@@ -67,7 +90,6 @@ mod tests {
     use super::*;
     use crate::{
         repo_config::{OwnReviewer, PathInstruction},
-        review::PatchId,
         rules::RuleInForce,
     };
 
@@ -178,6 +200,25 @@ mod tests {
             change(&mut now);
             let [a_now, b_now] = now.identities();
             assert!(a_now != a && b_now != b);
+        }
+    }
+
+    #[test]
+    fn the_target_branch_and_each_text_for_all_reviewers_tell_one_review_from_another() {
+        let under = |branch: &str, texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            let instructions = Instructions::default().for_target(&branch.into(), &texts);
+            instructions.under().cloned().expect("an identity")
+        };
+        let main = under("main", &["Bind every value."]);
+        assert_eq!(under("main", &["Bind every value."]), main);
+        for (branch, texts) in [
+            ("playground", &["Bind every value."][..]),
+            ("main", &["Concatenation is our convention."]),
+            ("main", &[]),
+            ("main", &["Bind every value.", "Be brief."]),
+        ] {
+            assert_ne!(under(branch, texts), main, "{branch} {texts:?}");
         }
     }
 

@@ -91,6 +91,7 @@ fn a_stopped_run_is_inconclusive_and_its_files_are_reviewed_again() {
         head_sha: review.head_sha.clone(),
         panel: Vec::new(),
         patches: Vec::new(),
+        under: None,
     });
     let stopped = Meanwhile {
         stopped: Some(StopCause::Asked),

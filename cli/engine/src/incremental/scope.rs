@@ -28,19 +28,20 @@ pub struct Narrowed {
 /// has seen nothing of them.
 ///
 /// A patch was reviewed as a part of its change. Where a file has left the change since, be it deleted or put back as it was
-/// at base, the others may rest on what is no longer there, and nothing counts as reviewed.
+/// at base, the others may rest on what is no longer there, and nothing counts as reviewed. Nor does it where the target branch,
+/// or what is shown to all reviewers, is another now.
 pub fn narrow(
     files: Vec<FileDiff>,
     patches: Vec<PatchId>,
     touched: &BTreeSet<PathId>,
-    panel: &[ReviewerName],
+    (panel, under): (&[ReviewerName], Option<&PatchId>),
     carry_over: &CarryOver,
 ) -> Narrowed {
     let is_same_change = !carry_over.touched.is_empty() && carry_over.touched.iter().all(|path| touched.contains(path));
     let reviewed = if is_same_change { &carry_over.reviewed[..] } else { &[] };
     let mut known: HashMap<&PatchId, usize> = HashMap::new();
     for (at, review) in reviewed.iter().enumerate() {
-        if panel.iter().all(|name| review.panel.contains(name)) {
+        if review.under.as_ref() == under && panel.iter().all(|name| review.panel.contains(name)) {
             for patch in &review.patches {
                 known.entry(patch).or_insert(at);
             }
@@ -118,6 +119,7 @@ mod tests {
             head_sha: head.repeat(40),
             panel: panel(names),
             patches,
+            under: Some(patch("main")),
         };
         CarryOver {
             reviewed: vec![
@@ -134,13 +136,32 @@ mod tests {
     }
 
     fn narrowed_by(panel_now: &[&str], carry_over: &CarryOver) -> Narrowed {
+        narrowed_under("main", panel_now, carry_over)
+    }
+
+    fn narrowed_under(under: &str, panel_now: &[&str], carry_over: &CarryOver) -> Narrowed {
         let diff = FilteredDiff {
             files: ["a.py", "b.py", "c.py"].map(file).to_vec(),
             ..FilteredDiff::default()
         };
         let touched = touched(&diff);
         let patches = vec![patch("a"), patch("b"), patch("c")];
-        narrow(diff.files, patches, &touched, &panel(panel_now), carry_over)
+        let (panel, under) = (panel(panel_now), patch(under));
+        narrow(diff.files, patches, &touched, (&panel, Some(&under)), carry_over)
+    }
+
+    #[test]
+    fn what_was_reviewed_for_another_target_or_under_other_conventions_is_reviewed_again() {
+        let all = ["a.py", "b.py", "c.py"];
+        let narrowed = narrowed_under("playground", &["security"], &carry_over());
+        assert_eq!(paths(&narrowed.files), all);
+        assert_eq!((narrowed.earlier, narrowed.reviewed), (vec![], vec![]));
+        // Summaries of older versions do not say under which.
+        let mut older = carry_over();
+        for review in &mut older.reviewed {
+            review.under = None;
+        }
+        assert_eq!(paths(&narrowed_by(&["security"], &older).files), all);
     }
 
     #[test]

@@ -120,6 +120,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         settled: reconciled.remembered,
         unseen: reconciled.unseen,
         patches: prior.patches,
+        under: prior.under,
         kept,
         heard_words: heard_words(
             &subject.existing_findings,

@@ -16,6 +16,8 @@ use crate::{
 pub struct Prior {
     /// The identities of the patches that are given to the panel.
     pub patches: Vec<PatchId>,
+    /// The target branch, and what it and the organization say to all reviewers.
+    pub under: Option<PatchId>,
     /// Files of the merge request that were reviewed before, as they are.
     pub unchanged: Vec<FileDiff>,
     /// Where they were reviewed.

@@ -137,6 +137,19 @@ pub(super) fn instruction_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> V
     sections
 }
 
+/// The texts of the target branch and the organization that all reviewers are shown, whatever the changed files are: how they read a
+/// change depends on them.
+pub fn shown_to_all(agents_md: Option<&Untrusted>, contributed: &RuntimeConfig) -> Vec<String> {
+    let sections = contributed.sections.iter().map(|owned| &owned.value);
+    let sections = sections.filter(|section| section.audience == Audience::Everyone && !section.text.is_blank());
+    let agents_md = agents_md.filter(|text| !text.is_blank());
+    let agents_md = agents_md.map(|text| format!("AGENTS.md\n{}", text.sanitized()));
+    sections
+        .map(|section| format!("{}\n{}", section.name, section.text.sanitized()))
+        .chain(agents_md)
+        .collect()
+}
+
 /// What there is to say about the merge request, in the order of how seldom it changes.
 pub(super) fn subject_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> Vec<SubjectSection> {
     let subject = file.subject;

@@ -93,6 +93,10 @@ pub struct ReviewedFiles {
     pub panel: Vec<ReviewerName>,
     /// Their identities.
     pub patches: Vec<PatchId>,
+    /// The identity of the target branch, and of what it and the organization say to all reviewers: they count as reviewed under no
+    /// other. Summaries of older versions have none, so what they call reviewed is reviewed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<PatchId>,
 }
 
 /// A serious finding without code that shows it, and the patch that it was reported on.

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName};
+use tokio::task::yield_now;
 
 use self::{
     calls::{Given, given},
@@ -43,11 +44,11 @@ const MAX_TOLD: usize = 8;
 const MAX_COMPARED: usize = 200;
 
 #[derive(Default)]
-struct Fetched(BTreeMap<(String, bool), String>);
+struct Fetched(BTreeMap<(String, bool), Option<String>>);
 
 impl SourceReader for Fetched {
     fn read(&mut self, path: &str, at_base: bool) -> Option<String> {
-        self.0.get(&(path.to_owned(), at_base)).cloned()
+        self.0.get(&(path.to_owned(), at_base)).cloned().flatten()
     }
 }
 
@@ -219,6 +220,9 @@ impl<'a> Answers<'a> {
     /// owed a finding, as beside an empty list; in thinking it may have been weighed. What is only not known to be harmless is asked
     /// about in the first turn: models say much beside tool calls, and who was asked says no more than an answer.
     fn miss_asserted(&mut self) {
+        if self.asserted.is_empty() && self.thought.is_empty() && self.remarked.is_empty() {
+            return;
+        }
         let findings = self.findings.iter().map(Report::from);
         let reports: Vec<Report> = findings.chain(self.open.iter().map(Report::from)).collect();
         let (asserted, thought) = (std::mem::take(&mut self.asserted), std::mem::take(&mut self.thought));
@@ -227,7 +231,7 @@ impl<'a> Answers<'a> {
             remarked.clear();
         }
         let paths = self.paths();
-        let is_reported = |words: &String| reports.iter().any(|report| report.covers(words, &paths));
+        let is_reported = |words: &String| Report::any_covers(&reports, words, &paths);
         let unreported = |told: Vec<String>| -> Vec<String> {
             let told = told.into_iter().enumerate();
             let missing = told.filter(|(at, words)| *at >= MAX_COMPARED || !is_reported(words));
@@ -288,8 +292,11 @@ impl<'a> Answers<'a> {
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
         let scanned = scan(text, &self.paths());
+        // Answers of many findings take their time, and meanwhile a stop has to be heard.
+        yield_now().await;
         let before = self.findings.len() + self.open.len();
         let checked = self.checked(&scanned.findings).await;
+        yield_now().await;
         self.join(scanned.faults.clone(), checked);
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
         self.owed = self.owed.saturating_sub(gained);
@@ -310,8 +317,12 @@ impl<'a> Answers<'a> {
             for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
                 let path = path_of(path, &self.files);
                 for at_base in [false, true] {
-                    if let Some(text) = self.input.source.text(&path, at_base).await {
-                        fetched.0.insert((path.clone(), at_base), text);
+                    let place = (path.clone(), at_base);
+                    // Hundreds of findings can be about one file.
+                    let is_known = fetched.0.contains_key(&place);
+                    if !is_known {
+                        let text = self.input.source.text(&path, at_base).await;
+                        fetched.0.insert(place, text);
                     }
                 }
             }

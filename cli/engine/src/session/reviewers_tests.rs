@@ -977,6 +977,31 @@ async fn what_is_told_behind_many_other_sentences_is_asked_about_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn more_findings_than_are_taken_from_one_answer_are_asked_for_and_missed_if_they_do_not_come() {
+    let all: Vec<String> = (0..230)
+        .map(|number| {
+            finding(
+                "warning",
+                &format!("Step{number} reads what load{number} gives."),
+                "value = os.environ[key]",
+            )
+        })
+        .collect();
+    for (second, kept, outcome) in [
+        (block(&all[200..]), 230, ReviewerOutcome::Ok),
+        (block(&all[..200]), 200, ReviewerOutcome::Failed),
+        ("<findings></findings>".to_owned(), 200, ReviewerOutcome::Failed),
+    ] {
+        let (panel, told) = answers(vec![block(&all), second]).await;
+        assert!(told[0].contains("give the other 30"), "{told:?}");
+        assert_eq!((panel.findings.len(), panel.reports[0].outcome), (kept, outcome));
+        assert!(panel.reports[0].required);
+    }
+    let (panel, told) = answers(vec![block(&all[..200])]).await;
+    assert_eq!((panel.findings.len(), told.len()), (200, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_finding_given_to_a_tool_that_exists_counts() {
     let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
     let stage = Stage::new(|_, _| nothing_found(5));

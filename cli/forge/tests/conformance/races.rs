@@ -29,6 +29,7 @@ fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) 
         settled: Vec::new(),
         unseen: Vec::new(),
         patches: Vec::new(),
+        under: None,
         heard_words: Vec::new(),
         kept: CarryOver::default(),
     });

@@ -104,7 +104,7 @@ async fn narrow_down(
         std::mem::take(&mut diff.files),
         patches,
         &touched,
-        panel,
+        (panel, instructions.under()),
         &job.carry_over,
     );
     diff.files = narrowed.files;
@@ -117,6 +117,7 @@ async fn narrow_down(
     Ok(Prior {
         refuted,
         patches: narrowed.patches,
+        under: instructions.under().cloned(),
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,
         unproven,

@@ -747,6 +747,18 @@ async fn a_rebase_without_a_change_is_not_reviewed_again() {
 }
 
 #[tokio::test]
+async fn what_was_reviewed_for_another_target_branch_or_under_another_agents_md_is_reviewed_again() {
+    let mut scene = Scene::new().await;
+    let own = ["AGENTS.md\nConcatenation is our convention.".to_owned()];
+    for (branch, told) in [("playground", &own[..]), ("main", &[]), ("main", &own[..])] {
+        scene.instructions = Instructions::default().for_target(&branch.into(), told);
+        assert_eq!(scene.run(&BOTH).await.reviewed, [A, B], "{branch} {told:?}");
+        assert_eq!(scene.run(&BOTH).await.reviewed, [""; 0], "{branch} {told:?}");
+        assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    }
+}
+
+#[tokio::test]
 async fn what_was_reviewed_under_other_instructions_is_reviewed_again_and_said_once() {
     let mut scene = Scene::new().await;
     scene.run(&BOTH).await;

@@ -232,7 +232,7 @@ fn coordinator_warning(
 
 /// AGENTS.md at the root of the target branch. What the merge request makes of it is for the reviewers to judge, and a
 /// file deeper down speaks to other tools.
-async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
+pub(crate) async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
     let bytes = job.repository.file(job.subject.settings_commit(), "AGENTS.md").await?;
     Ok(bytes.map(|bytes| Untrusted::from(String::from_utf8_lossy(&bytes).into_owned())))
 }

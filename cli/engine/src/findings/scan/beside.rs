@@ -142,14 +142,16 @@ pub fn is_listed(text: &str, paths: &[&str]) -> bool {
 
 /// The first sentence of an answer that asserts a problem which none of its findings reports.
 pub(super) fn unreported(answer: &str, findings: &[RawFinding], paths: &[&str]) -> Option<String> {
-    let reports: Vec<Report> = findings.iter().map(Report::from).collect();
     let unescaped = answer.contains("&lt;find").then(|| unescape(answer));
     let texts = texts(unescaped.as_deref().unwrap_or(answer));
     let mut asserted = texts
         .iter()
         .flat_map(|text| sentences(text))
-        .filter(|sentence| asserts(sentence, paths));
-    let unreported = asserted.find(|sentence| !reports.iter().any(|report| report.covers(sentence, paths)))?;
+        .filter(|sentence| asserts(sentence, paths))
+        .peekable();
+    asserted.peek()?;
+    let reports: Vec<Report> = findings.iter().map(Report::from).collect();
+    let unreported = asserted.find(|sentence| !Report::any_covers(&reports, sentence, paths))?;
     Some(unreported.trim().to_owned())
 }
 

@@ -17,7 +17,11 @@ use crate::findings::{
 /// The words of a finding, its place and its severity, to compare with a sentence.
 pub struct Report {
     file: String,
+    /// The words of its name.
+    of_place: BTreeSet<String>,
     text: String,
+    /// The same in lower case.
+    lower: String,
     /// None if it cannot be read: then it counts as the highest.
     severity: Option<Severity>,
     /// The lines of its place, as words.
@@ -41,6 +45,8 @@ impl Report {
         let text = texts.into_iter().collect::<Vec<_>>().join("\n");
         Self {
             file: file.to_owned(),
+            of_place: claim_words(file),
+            lower: text.to_lowercase(),
             severity,
             lines: lines.take(MAX_LINES).map(|line| format!("#{line}")).collect(),
             words: claim_words(&text),
@@ -50,52 +56,88 @@ impl Report {
         }
     }
 
+    /// Returns whether one of these reports is about the same as a sentence.
+    ///
+    /// An answer can have hundreds of findings, and as many sentences as those: its own sentences are looked up, and the others are
+    /// taken apart once.
+    pub fn any_covers(reports: &[Self], sentence: &str, paths: &[&str]) -> bool {
+        let own = sentence.trim();
+        if reports.iter().any(|report| report.sentences.contains(own)) {
+            return true;
+        }
+        let sentence = Sentence::new(sentence, paths);
+        reports.iter().any(|report| report.covers(&sentence))
+    }
+
     /// Returns whether a sentence is about the same: at least half of its words are the finding's, but for those of no finding in
     /// particular and of its place, or it names the place of a finding that is as severe as it says. A sentence that does not say how
     /// severe its problem is may tell a critical one; a finding that is milder has to share two thirds of its words, but for the names of
     /// code, and each of its words for something severe.
-    pub fn covers(&self, sentence: &str, paths: &[&str]) -> bool {
-        if self.sentences.contains(sentence.trim()) {
-            return true;
-        }
-        let words = claim_words(sentence);
-        if self.is_elsewhere(sentence, &words, paths) {
+    fn covers(&self, sentence: &Sentence<'_>) -> bool {
+        if self.is_elsewhere(sentence) {
             return false;
         }
-        let told = severity_told(sentence);
+        let told = sentence.severity;
         let is_as_severe = self
             .severity
             .is_none_or(|severity| severity >= told.unwrap_or(Severity::Critical));
-        let of_place = claim_words(&self.file);
-        let says = |word: &&String| !word.starts_with('#') && !OF_ANY.contains(*word) && !of_place.contains(*word);
-        let said: Vec<&String> = words.iter().filter(says).collect();
+        let said: Vec<&String> = sentence
+            .words
+            .iter()
+            .filter(|word| !word.starts_with('#') && !OF_ANY.contains(*word) && !self.of_place.contains(*word))
+            .collect();
         if said.is_empty() {
-            return is_as_severe || (told.is_none() && introduces(sentence));
+            return is_as_severe || (told.is_none() && introduces(&sentence.lower));
         }
         if is_as_severe {
             let known = said.iter().filter(|word| self.words.contains(**word)).count();
-            let is_here = names_line(sentence) && !words.is_disjoint(&self.lines);
+            let is_here = sentence.names_line && !sentence.words.is_disjoint(&self.lines);
             is_here || known * 2 >= said.len()
         } else {
             let own: Vec<&String> = said.into_iter().filter(|word| !self.names.contains(*word)).collect();
             let known = own.iter().filter(|word| self.words.contains(**word)).count();
-            known > 0 && known * 3 >= own.len() * 2 && self.is_as_alarming(sentence)
+            known > 0 && known * 3 >= own.len() * 2 && self.is_as_alarming(&sentence.lower)
         }
     }
 
     /// Returns whether it has the words for something severe that a sentence has.
-    fn is_as_alarming(&self, sentence: &str) -> bool {
-        let (told, own) = (sentence.to_lowercase(), self.text.to_lowercase());
-        severe_stems(&told).all(|stem| own.contains(stem)) && (!is_alarming(&told) || is_alarming(&own))
+    fn is_as_alarming(&self, told: &str) -> bool {
+        severe_stems(told).all(|stem| self.lower.contains(stem)) && (!is_alarming(told) || is_alarming(&self.lower))
     }
 
-    /// Returns whether a sentence names another of these paths, or a line that is not the finding's.
-    fn is_elsewhere(&self, sentence: &str, words: &BTreeSet<String>, paths: &[&str]) -> bool {
-        let is_other = |path: &&&str| **path != self.file && !names_path(&self.text, &[**path]);
-        let others: Vec<&str> = paths.iter().filter(is_other).copied().collect();
+    /// Returns whether a sentence names another path of the change, or a line that is not the finding's.
+    fn is_elsewhere(&self, sentence: &Sentence<'_>) -> bool {
+        let is_other = |path: &&str| *path != self.file && !names_path(&self.text, &[*path]);
         let is_known = |word: &String| self.lines.contains(word) || self.words.contains(word);
-        names_path(sentence, &others) && !names_path(sentence, &[&self.file])
-            || names_line(sentence) && words.iter().any(|word| word.starts_with('#') && !is_known(word))
+        let is_unknown_number = |word: &String| word.starts_with('#') && !is_known(word);
+        sentence.paths.iter().any(is_other) && !names_path(sentence.text, &[&self.file])
+            || sentence.names_line && sentence.words.iter().any(is_unknown_number)
+    }
+}
+
+/// A sentence that is compared with reports.
+struct Sentence<'s> {
+    text: &'s str,
+    lower: String,
+    words: BTreeSet<String>,
+    /// The worst severity that it names.
+    severity: Option<Severity>,
+    names_line: bool,
+    /// The paths of the change that it names.
+    paths: Vec<&'s str>,
+}
+
+impl<'s> Sentence<'s> {
+    fn new(text: &'s str, paths: &[&'s str]) -> Self {
+        let named = paths.iter().copied().filter(|path| names_path(text, &[*path]));
+        Self {
+            lower: text.to_lowercase(),
+            words: claim_words(text),
+            severity: severity_told(text),
+            names_line: names_line(text),
+            paths: named.collect(),
+            text,
+        }
     }
 }
 
@@ -112,9 +154,9 @@ fn severity_told(sentence: &str) -> Option<Severity> {
 }
 
 /// Returns whether a sentence without words of its own says that there are findings: "I found two issues", not "that is a bug".
-fn introduces(sentence: &str) -> bool {
+fn introduces(lower: &str) -> bool {
     const WORDS: &str = "found find identified see here following below above listed reported report total";
-    words(&sentence.to_lowercase()).any(|word| is_in(WORDS, word))
+    words(lower).any(|word| is_in(WORDS, word))
 }
 
 /// Words of no finding in particular.
@@ -172,6 +214,10 @@ mod tests {
 
     const CODE: &str = r#"    return db.one("select * from t where id=" + i)"#;
 
+    fn covers(report: &Report, sentence: &str) -> bool {
+        Report::any_covers(std::slice::from_ref(report), sentence, &PATHS)
+    }
+
     fn report(severity: Severity, texts: &[&str]) -> Report {
         let texts = texts.iter().copied().chain([CODE]);
         Report::new("app.py", 4..=4, Some(severity), CODE, texts)
@@ -194,13 +240,13 @@ mod tests {
             "I found a leak in the db.",
             "The name of the parameter says critical things.",
         ] {
-            assert!(!naming.covers(told, &PATHS), "{told}");
+            assert!(!covers(&naming, told), "{told}");
         }
         for told in [
             "The parameter i has a name that says nothing.",
             "The name of the parameter says nothing to a reader.",
         ] {
-            assert!(naming.covers(told, &PATHS), "{told}");
+            assert!(covers(&naming, told), "{told}");
         }
     }
 
@@ -223,8 +269,7 @@ mod tests {
             "I found one critical issue.",
             "The parameter is no longer bound.",
         ] {
-            let covers = |severity, texts: &[&str]| report(severity, texts).covers(told, &PATHS);
-            assert!(!covers(Severity::Suggestion, &naming), "{told}");
+            assert!(!covers(&report(Severity::Suggestion, &naming), told), "{told}");
         }
         for told in [
             "app.py:4 is injectable.",
@@ -233,23 +278,43 @@ mod tests {
             "I found one critical issue.",
             "That's a bug.",
         ] {
-            assert!(report(Severity::Critical, &injection).covers(told, &PATHS), "{told}");
+            assert!(covers(&report(Severity::Critical, &injection), told), "{told}");
         }
         for told in [
             "Warning: app.py:4 may be slow.",
             "I found two issues.",
             "One warning, see below.",
         ] {
-            assert!(report(Severity::Warning, &naming).covers(told, &PATHS), "{told}");
+            assert!(covers(&report(Severity::Warning, &naming), told), "{told}");
         }
-        assert!(report(Severity::Suggestion, &naming).covers("The name of the parameter says nothing.", &PATHS));
+        assert!(covers(
+            &report(Severity::Suggestion, &naming),
+            "The name of the parameter says nothing."
+        ));
         let own = report(Severity::Warning, &["vulnerability", "The input is unsafe."]);
-        assert!(own.covers("vulnerability", &PATHS) && own.covers(" The input is unsafe.", &PATHS));
+        assert!(covers(&own, "vulnerability") && covers(&own, " The input is unsafe."));
         for elsewhere in ["db.py:4 is injectable.", "Line 9 is injectable."] {
             assert!(
-                !report(Severity::Critical, &injection).covers(elsewhere, &PATHS),
+                !covers(&report(Severity::Critical, &injection), elsewhere),
                 "{elsewhere}"
             );
+        }
+    }
+
+    #[test]
+    fn many_sentences_are_compared_with_many_reports_at_once() {
+        let claim = |number: u32| format!("The id of table t{number} is concatenated into the DELETE that follows.");
+        let reports: Vec<Report> = (0..300)
+            .map(|number| report(Severity::Warning, &["injection", &claim(number)]))
+            .collect();
+        // It would take minutes if each were taken apart for each report.
+        for number in 0..450 {
+            let told = if number < 300 {
+                claim(number)
+            } else {
+                format!("Step {number} drops what the caller has signed.")
+            };
+            assert_eq!(Report::any_covers(&reports, &told, &PATHS), number < 300, "{told}");
         }
     }
 }

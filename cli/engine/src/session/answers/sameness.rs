@@ -112,7 +112,7 @@ pub(super) fn says_again(finding: &Finding, known: &Finding) -> bool {
     };
     let is_here = finding.file == known.file && finding.line == known.line;
     // One remark on poor instructions is enough for a merge request.
-    let is_once = finding.fingerprint == poor_instructions() && known.fingerprint == finding.fingerprint;
+    let is_once = known.fingerprint == finding.fingerprint && finding.fingerprint == poor_instructions();
     is_once || (is_here && can_be_one(finding, known) && is_alike())
 }
 
