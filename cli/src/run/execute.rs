@@ -70,6 +70,15 @@ fn complete(review: &mut Review, runtime: &Runtime, live: &Live, models: &LiveMo
     review.coverage.notes.extend(of_day);
 }
 
+/// What the reviewers are told beside the change.
+async fn instructions(prepared: &Prepared) -> Result<Instructions, Failure> {
+    let agents_md = inputs::agents_md(&prepared.job).await?;
+    let conventions = shown_to_all(agents_md.as_ref(), &prepared.runtime);
+    let settings = &prepared.repo.in_force.config;
+    let instructions = Instructions::new(settings, &prepared.library, &prepared.plan.rules.book);
+    Ok(instructions.for_target(&prepared.job.subject.target_branch, &conventions))
+}
+
 /// Does everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
 pub(crate) async fn execute(
     run: &Run<'_>,
@@ -91,10 +100,7 @@ pub(crate) async fn execute(
     let publishing = prepared.publishing();
     // The patterns are those that could be read.
     let prompt_paths = PathGlobs::new(&settings.review.prompt_paths).unwrap_or_default();
-    let agents_md = inputs::agents_md(&prepared.job).await?;
-    let conventions = shown_to_all(agents_md.as_ref(), &prepared.runtime);
-    let instructions = Instructions::new(settings, &prepared.library, &prepared.plan.rules.book)
-        .for_target(&prepared.job.subject.target_branch, &conventions);
+    let instructions = instructions(&prepared).await?;
     let prior = incremental::prepare(
         &mut prepared.job,
         &mut prepared.diff,
