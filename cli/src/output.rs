@@ -67,7 +67,7 @@ use crate::args::ReviewFormat;
 /// The table that is on the screen, if one is: everything else has to go above it.
 static TABLE: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// How often the table is drawn in a second, at most.
+/// Maximum frames of the table in a second.
 const MAX_FRAMES: u8 = 20;
 
 /// The reason why something that was printed is lost.

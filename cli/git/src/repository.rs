@@ -287,6 +287,16 @@ impl Repository {
         Ok(names(&command::run(directory, &self.stores, &arguments).await?))
     }
 
+    /// The same without those that have been edited since they were added to the index, which git could not give back.
+    pub async fn tracked_unedited(&self, directory: &Utf8Path, paths: &[&str]) -> Result<Vec<String>, GitError> {
+        let mut arguments = vec!["--literal-pathspecs", "ls-files", "-z", "--modified", "--"];
+        arguments.extend(paths);
+        let edited = names(&command::run(directory, &self.stores, &arguments).await?);
+        let mut tracked = self.tracked(directory, paths).await?;
+        tracked.retain(|path| !edited.contains(path));
+        Ok(tracked)
+    }
+
     /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
     /// empty path.
     pub async fn directory(&self, commit: &str, path: &str) -> Result<Vec<String>, GitError> {

@@ -86,8 +86,8 @@ pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Enviro
 /// Removes the reports and records of an earlier run before anything of this one can fail: they would be taken for its own. What
 /// Conclave did not write stays and is an error, and then nothing is removed.
 ///
-/// A job uploads what it finds, whatever becomes of the run. So in a job they go even then, and with them what its checkout has
-/// under these names, which git still has.
+/// What is committed under these names goes with them, because git still has it: a branch must not choose where a report is written.
+/// A job uploads what it finds, whatever becomes of the run. So in a job all of this goes even then.
 pub(crate) async fn clear(
     output: Option<&Utf8Path>,
     reports: Option<&Utf8Path>,
@@ -136,7 +136,7 @@ pub(crate) async fn clear_refused(arguments: &[OsString], environment: &Environm
     }
 }
 
-/// Refuses records where reports are: whoever may see the reports would see the prompts, with the mark of their sections.
+/// Refuses records where reports are: a reader of the reports would see the prompts, with the mark of their sections.
 fn keep_apart(output: Option<&Utf8Path>, reports: Option<&Utf8Path>) -> Result<(), Failure> {
     let (Some(output), Some(reports)) = (output, reports) else {
         return Ok(());
@@ -164,15 +164,27 @@ fn resolved(path: &Utf8Path) -> Utf8PathBuf {
     real.unwrap_or(absolute)
 }
 
-/// Looks at a directory, in a job knowing what its checkout has there.
+/// Looks at a directory, knowing what git has there.
 async fn survey(directory: &Utf8Path, purpose: Purpose, checkout: Option<&str>) -> io::Result<Survey> {
     let survey = Survey::new(directory, purpose, &BTreeSet::new())?;
-    let Some(checkout) = checkout.filter(|_| survey.foreign().is_some()) else {
+    if survey.foreign().is_none() {
         return Ok(survey);
-    };
+    }
+    let names = purpose.names();
     let tracked = async {
-        let repository = Repository::open(Utf8Path::new(checkout)).await?;
-        repository.tracked(directory, &purpose.names()).await
+        match checkout {
+            Some(checkout) => {
+                let repository = Repository::open(Utf8Path::new(checkout)).await?;
+                repository.tracked(directory, &names).await
+            }
+            // A person may have edited it.
+            None => {
+                Repository::open(directory)
+                    .await?
+                    .tracked_unedited(directory, &names)
+                    .await
+            }
+        }
     };
     match tracked.await {
         Ok(tracked) => Survey::new(

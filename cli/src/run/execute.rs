@@ -70,7 +70,7 @@ fn complete(review: &mut Review, runtime: &Runtime, live: &Live, models: &LiveMo
     review.coverage.notes.extend(of_day);
 }
 
-/// What the reviewers are told beside the change.
+/// Everything besides the change that the reviewers work under.
 async fn instructions(prepared: &Prepared) -> Result<Instructions, Failure> {
     let agents_md = inputs::agents_md(&prepared.job).await?;
     let conventions = shown_to_all(agents_md.as_ref(), &prepared.runtime);

@@ -31,7 +31,7 @@ pub fn is_sarif(text: &str) -> bool {
     before.starts_with("{\n  \"$schema\": ") && tool.trim_start().starts_with("\"name\": \"Conclave\",")
 }
 
-/// Returns whether the text is a list of [`super::render_code_quality`]. One without issues holds nothing, whoever wrote it.
+/// Returns whether the text is a list of [`super::render_code_quality`]. One without issues holds nothing, whatever wrote it.
 pub fn is_code_quality(text: &str) -> bool {
     let issues: Result<Vec<Value>, _> = serde_json::from_str(text);
     issues.is_ok_and(|issues| issues.iter().all(is_issue))

@@ -51,7 +51,7 @@ pub enum HookError {
     Taken {
         /// The hook.
         path: Utf8PathBuf,
-        /// How it can review as well.
+        /// The step that has it review as well.
         advice: String,
     },
     /// A hook with our line in it, and others, that git passes over.

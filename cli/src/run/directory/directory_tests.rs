@@ -129,7 +129,7 @@ async fn what_a_user_has_under_our_names_is_refused_before_anything_goes() {
 }
 
 #[tokio::test]
-async fn in_a_job_what_is_committed_or_ours_goes_even_where_the_run_is_refused() {
+async fn what_is_committed_goes_with_ours_and_in_a_job_even_where_the_run_is_refused() {
     let (_keep, root) = scratch();
     let git = |arguments: &[&str]| {
         let git = Command::new("git").current_dir(&root).args(arguments).output();
@@ -156,6 +156,25 @@ async fn in_a_job_what_is_committed_or_ours_goes_even_where_the_run_is_refused()
     clear_refused(&line(&reports), &environment(None)).await;
     assert!(clear(None, Some(&reports), &environment(None)).await.is_err());
     assert_eq!(held(&reports), all);
+
+    // Git still has what is committed.
+    std::fs::remove_file(reports.join("review.md")).expect("it was there");
+    clear(None, Some(&reports), &environment(None))
+        .await
+        .expect("all can go");
+    assert_eq!(held(&reports), [""; 0]);
+    git(&["checkout", "--quiet", "."]);
+    write(&root, &[("out/reports/junit.xml", "edited\n")]);
+    let edited = held(&reports);
+    assert!(clear(None, Some(&reports), &environment(None)).await.is_err());
+    assert_eq!(held(&reports), edited);
+    write(
+        &root,
+        &[
+            ("out/reports/review.json", REVIEW),
+            ("out/reports/review.md", "made by a tool"),
+        ],
+    );
 
     let job = environment(Some(&root));
     let refused = clear(None, Some(&reports), &job)

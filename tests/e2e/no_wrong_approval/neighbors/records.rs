@@ -50,7 +50,7 @@ async fn links_that_a_branch_has_committed_lead_nowhere() {
     }
     symlink(kept.join("patches"), at("run/records/patches")).unwrap();
     repository.commit("Prepared");
-    let local = || in_job(&repository, &FLAGS).anthropic(&provider);
+    let local = || Conclave::new(repository.path(), &FLAGS).anthropic(&provider);
     local().run().await.expect_code(0);
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(std::fs::read_to_string(kept.join("patches/file")).unwrap(), "kept");
@@ -114,7 +114,8 @@ async fn reports_that_a_branch_has_committed_are_gone_when_a_run_fails() {
     let of_job = in_job(&repository, &["review", "--agents", "many"])
         .env("CONCLAVE_OUTPUT", "run/records")
         .env("CONCLAVE_REPORTS", "out/reports");
-    for call in [in_job(&repository, &FLAGS), in_job(&repository, &wrong), of_job] {
+    let local = Conclave::new(repository.path(), &FLAGS);
+    for call in [local, in_job(&repository, &FLAGS), in_job(&repository, &wrong), of_job] {
         repository.git(&["checkout", "--quiet", "--force", "HEAD"]);
         repository.git(&["checkout", "--quiet", "--", "."]);
         call.run().await.expect_code(2);
@@ -126,13 +127,17 @@ async fn reports_that_a_branch_has_committed_are_gone_when_a_run_fails() {
         repository.path().join("out/reports/README.md").exists(),
         "it is not a report's name"
     );
-    // On a person's machine they may be the person's: the run is refused, and nothing is touched.
+    // Git cannot give back what a person has edited: the run is refused, and nothing is touched.
     repository.git(&["checkout", "--quiet", "--", "."]);
+    repository.write("run/records/review.json", "mine\n");
     let stderr = Conclave::new(repository.path(), &FLAGS)
         .run()
         .await
         .expect_code(2)
         .stderr;
     assert!(stderr.contains("run/records/review.json is in the way"), "{stderr}");
-    assert_eq!(repository.git(&["status", "--porcelain"]).trim(), "");
+    assert_eq!(
+        repository.git(&["status", "--porcelain"]).trim(),
+        "M run/records/review.json"
+    );
 }
