@@ -162,7 +162,7 @@ describe('docs/troubleshooting.md', () => {
       ...all(sources, /Check::(?:ok|warning|failure|of_error|of_change)\(\s*"([a-z-]+)"/g),
       ...all(sources, /const NAME: &str = "([a-z-]+)"/g),
       ...all(sources, /disk\("([a-z-]+)"/g),
-      ...all(sources, /judged\(\s*"([a-z-]+)"/g),
+      ...all(sources, /(?:judged|found)\(\s*"([a-z-]+)"/g),
       'provider NAME',
     ]);
     const section = read('docs/troubleshooting.md').split('| check | fails')[1].split('\n## ')[0];
