@@ -26,7 +26,7 @@ pub(super) enum Place {
     Output,
     /// Standard error.
     Error,
-    /// Standard error, with escape sequences that must arrive even where there is no terminal.
+    /// Standard error, with its escape sequences kept even if it is not a terminal.
     Raw,
 }
 

@@ -21,7 +21,7 @@ pub struct Suggestion {
 /// The fix as something that can be committed as it stands, or nothing.
 ///
 /// The code that it replaces is the finding's evidence, which its reviewer has to have quoted whole, and which has to stand in the file
-/// byte for byte: whoever commits it commits exactly what was reviewed. A fix in words is none, nor is one that begins in another column
+/// byte for byte: a click commits exactly what was reviewed. A fix in words is none, nor is one that begins in another column
 /// than that code, one whose lines the forge would read as something else than code, one in the form of a patch or of a listing, one
 /// that leaves something out, nor one for the finding's second place.
 pub fn committable(finding: &Finding, file: &str) -> Option<Suggestion> {

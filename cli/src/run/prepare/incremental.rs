@@ -168,10 +168,6 @@ async fn identities(
         let placed = PatchId::new(file, &patch).placed(file, &patch, base);
         Ok::<_, Failure>(placed.under(&instructions.of(file)))
     };
-    let mut identities = files
-        .iter()
-        .map(|file| identity(file, None))
-        .collect::<Result<Vec<_>, _>>()?;
     let has_base = |(_, file): &(usize, &FileDiff)| file.content == Content::Text && file.kind != ChangeKind::Added;
     let (indices, objects): (Vec<usize>, Vec<&str>) = files
         .iter()
@@ -179,19 +175,19 @@ async fn identities(
         .filter(has_base)
         .map(|(at, file)| (at, file.objects.0.as_str()))
         .unzip();
-    let mut placed = Vec::with_capacity(objects.len());
+    let mut identities: Vec<Option<Result<PatchId, Failure>>> = files.iter().map(|_| None).collect();
     let take = |at: usize, blob: Option<Blob>| {
-        if let Some(base) = blob.filter(|blob| !blob.is_cut()) {
-            placed.push((indices[at], identity(&files[indices[at]], Some(&base.content))));
-        }
+        let at = indices[at];
+        let base = blob.filter(|blob| !blob.is_cut());
+        identities[at] = base.map(|base| identity(&files[at], Some(&base.content)));
     };
     if !objects.is_empty() {
         repository.read_blobs(&objects, MAX_SEARCHED, take).await?;
     }
-    for (at, identity) in placed {
-        identities[at] = identity?;
-    }
-    Ok(identities)
+    // Those without a text at base that could be read.
+    let all = files.iter().zip(identities);
+    all.map(|(file, known)| known.unwrap_or_else(|| identity(file, None)))
+        .collect()
 }
 
 /// Takes findings whose code has left its lines to where it stands now. `written` is what people wrote about the change.
