@@ -13,7 +13,8 @@ use tokio::io::AsyncWriteExt;
 
 use crate::{
     command::{self, GitError},
-    repository::{Repository, TreeEntry},
+    repository::Repository,
+    tree::TreeEntry,
 };
 
 /// The attributes that are asked for.

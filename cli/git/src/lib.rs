@@ -19,6 +19,7 @@ mod repository;
 mod snapshot;
 #[cfg(test)]
 mod test_support;
+mod tree;
 mod workspace;
 
 pub use attributes::{CheckoutAttributes, TreeFile};

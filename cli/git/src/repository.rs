@@ -1,37 +1,14 @@
 //! A repository and what is read from it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     command::{self, GitError, ObjectStores, names},
     places::object_stores,
+    tree::Lookups,
 };
-
-/// An entry of a commit's tree.
-pub(crate) struct TreeEntry {
-    pub(crate) mode: String,
-    kind: String,
-    pub(crate) object: String,
-    pub(crate) path: String,
-}
-
-impl TreeEntry {
-    /// Reads the output of `git ls-tree -z`.
-    pub(crate) fn parse(listing: &[u8]) -> impl Iterator<Item = Self> {
-        names(listing).into_iter().filter_map(|entry| {
-            let (facts, path) = entry.split_once('\t')?;
-            let mut facts = facts.split(' ').map(str::to_owned);
-            Some(Self {
-                mode: facts.next()?,
-                kind: facts.next()?,
-                object: facts.next()?,
-                path: path.to_owned(),
-            })
-        })
-    }
-}
 
 /// The option of `git init` for a repository that borrows the objects of another, which has this commit: both name objects by the
 /// same hash.
@@ -40,6 +17,11 @@ pub(crate) fn object_format(commit: &str) -> &'static str {
         64 => "--object-format=sha256",
         _ => "--object-format=sha1",
     }
+}
+
+/// Returns whether this is the name of an object in full, which stands for one content for ever.
+pub(crate) fn is_whole_name(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The advice for a clone that lacks history.
@@ -51,6 +33,7 @@ pub struct Repository {
     root: Utf8PathBuf,
     objects: Utf8PathBuf,
     pub(crate) stores: ObjectStores,
+    pub(crate) lookups: Arc<Lookups>,
 }
 
 impl Repository {
@@ -86,6 +69,7 @@ impl Repository {
             objects: root.join(objects),
             root,
             stores,
+            lookups: Arc::default(),
         })
     }
 
@@ -142,8 +126,7 @@ impl Repository {
         // With `@{…}` behind it, it is that of a branch.
         let name = revision.split(['~', '^', ':']).next().unwrap_or_default();
         // Whatever branch or tag has such a name, git takes none of them.
-        let is_whole = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_whole || matches!(name, "" | "@" | "HEAD") {
+        if is_whole_name(name) || matches!(name, "" | "@" | "HEAD") {
             return Ok(());
         }
         let possible = ["heads", "remotes", "tags"].map(|kind| format!("refs/{kind}/{name}"));
@@ -237,31 +220,6 @@ impl Repository {
         self.commit(&upstream).await.ok().map(|_| upstream)
     }
 
-    /// A file's content at a commit, or `None` if there is no such file. A commit that is not here, and a file that is there
-    /// and cannot be read, are errors: settings that nobody could read must not pass for none.
-    pub async fn file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
-        let object = format!("{commit}:{path}");
-        match self.run(&["cat-file", "blob", &object]).await {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error @ GitError::Failed { .. }) => match self.entry(commit, path).await? {
-                Some(entry) if entry.kind == "blob" => Err(error),
-                _ => Ok(None),
-            },
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The entry at a path of a commit; `None` if there is none.
-    async fn entry(&self, commit: &str, path: &str) -> Result<Option<TreeEntry>, GitError> {
-        let is_outside = path.split('/').any(|part| matches!(part, "" | "." | ".."));
-        let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit];
-        if !is_outside {
-            arguments.extend(["--", path]);
-        }
-        let listing = self.run(&arguments).await?;
-        Ok(TreeEntry::parse(&listing).find(|entry| entry.path == path))
-    }
-
     /// The files at or below these paths that are not the same in two commits.
     pub async fn differing(&self, one: &str, other: &str, paths: &[&str]) -> Result<Vec<String>, GitError> {
         let mut arguments = vec![
@@ -307,18 +265,6 @@ impl Repository {
             arguments.push(&below);
         }
         Ok(names(&self.run(&arguments).await?))
-    }
-
-    /// The name of the object at a path of a commit, or `None` if there is none.
-    pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
-        Ok(self.entry(commit, path).await?.map(|entry| entry.object))
-    }
-
-    /// Returns whether there is a plain file at a path of a commit, not a symbolic link, a directory or a submodule; `None` if there is
-    /// nothing.
-    pub async fn is_plain_file(&self, commit: &str, path: &str) -> Result<Option<bool>, GitError> {
-        let entry = self.entry(commit, path).await?;
-        Ok(entry.map(|entry| entry.mode.starts_with("100")))
     }
 
     /// The subjects of the commits in a range, newest first, at most 50. Where the history between the two is not here,

@@ -98,14 +98,8 @@ pub async fn check_out_workspace(
     let sparse = information.join("sparse-checkout");
     std::fs::write(&sparse, &patterns).map_err(io)?;
     std::fs::write(information.join("attributes"), NO_ATTRIBUTES).map_err(io)?;
-    for (key, value) in [
-        ("core.symlinks", "false"),
-        ("core.sparseCheckout", "true"),
-        ("core.hooksPath", "/dev/null"),
-    ] {
-        command::run(target, &none, &["config", key, value]).await?;
-    }
-    let checkout = ["checkout", "--quiet", "--detach", "--force", commit];
+    let settings = ["-c", "core.symlinks=false", "-c", "core.sparseCheckout=true"];
+    let checkout = [&settings[..], &["checkout", "--quiet", "--detach", "--force", commit]].concat();
     if let Err(error) = command::run(target, &none, &checkout).await {
         // The list of all paths is made only where something is wrong: a repository can have a million.
         let long = long_paths(target, commit).await.unwrap_or_default();

@@ -4,13 +4,17 @@ pub(crate) mod diff;
 pub(crate) mod hunks;
 pub(crate) mod serve;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One bare repository.
 #[derive(Debug, Clone)]
 pub(crate) struct GitRepository {
     path: PathBuf,
+    /// What git answered about commits that are named in full, which is the same for ever. Every request asks about the same ones.
+    answers: Arc<Mutex<HashMap<Vec<String>, Output>>>,
 }
 
 /// A commit as the API shows it.
@@ -35,20 +39,28 @@ pub(crate) struct Signature {
 impl GitRepository {
     /// Creates a bare repository with every branch of the repository at `source`.
     pub(crate) fn create_from(path: PathBuf, source: &Path) -> Self {
-        let repository = Self { path };
+        let repository = Self {
+            path,
+            answers: Arc::default(),
+        };
         std::fs::create_dir_all(&repository.path).expect("the directory of the repository can be created");
         repository.run(&["init", "--quiet", "--bare"]);
         // Heads of before a force-push can still be fetched, as from GitHub for a while.
         repository.run(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
         repository.fetch(source, "+refs/heads/*:refs/heads/*");
-        let head = Self {
-            path: source.to_owned(),
-        }
-        .try_run(&["symbolic-ref", "HEAD"]);
+        let head = Self::at(source).try_run(&["symbolic-ref", "HEAD"]);
         if let Some(head) = head {
             repository.run(&["symbolic-ref", "HEAD", text(&head).trim()]);
         }
         repository
+    }
+
+    /// The repository at a path, bare or not.
+    fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            answers: Arc::default(),
+        }
     }
 
     /// The directory of the repository.
@@ -87,7 +99,8 @@ impl GitRepository {
         // Every request looks at the branches, so their files are read, which needs no process.
         let loose = std::fs::read_to_string(self.path.join("refs/heads").join(branch));
         match loose.map(|text| text.trim().to_owned()) {
-            Ok(sha) if sha.len() >= 40 && sha.bytes().all(|digit| digit.is_ascii_hexdigit()) => Some(sha),
+            Ok(sha) if is_named_in_full(&sha) => Some(sha),
+            Err(_) if !self.path.join("packed-refs").exists() => None,
             _ => self.resolve(&format!("refs/heads/{branch}")),
         }
     }
@@ -190,6 +203,23 @@ impl GitRepository {
     }
 
     fn output(&self, arguments: &[&str]) -> Output {
+        if !is_fixed(arguments) {
+            return self.ask(arguments);
+        }
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let key: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        if let Some(known) = answers().get(&key) {
+            return known.clone();
+        }
+        let output = self.ask(arguments);
+        // What is not there yet may come with a push.
+        if output.status.success() {
+            answers().insert(key, output.clone());
+        }
+        output
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Output {
         let mut command = command();
         command.arg("-C").arg(&self.path);
         command.args([
@@ -220,6 +250,26 @@ fn command() -> Command {
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE");
     command
+}
+
+/// Returns whether git gives the same answer whenever it is asked: it is asked about commits by their full names, and nothing else.
+fn is_fixed(arguments: &[&str]) -> bool {
+    let [command, rest @ ..] = arguments else { return false };
+    let reads = matches!(*command, "cat-file" | "diff" | "log" | "merge-base" | "rev-parse");
+    let mut asked = rest
+        .iter()
+        .filter(|argument| !argument.starts_with('-') && **argument != "blob")
+        .peekable();
+    // `SHA`, `SHA..SHA`, `SHA^{commit}`, `SHA:PATH`.
+    let is_full = |argument: &&str| {
+        let (revision, _) = argument.split_once([':', '^']).unwrap_or((argument, ""));
+        revision.split("..").all(is_named_in_full)
+    };
+    reads && asked.peek().is_some() && asked.all(is_full)
+}
+
+fn is_named_in_full(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 fn parse_commit(record: &str) -> Commit {
