@@ -8,8 +8,8 @@ use conclave_scripted_provider::{
 use serde_json::{Value, json};
 
 use crate::support::{
-    Conclave, Outcome, PROVIDER_KEY, Pipeline, Repository, acting, is_asked_after_a_filter, played, plays_every_case,
-    provider_of,
+    Conclave, Outcome, PROVIDER_KEY, Pipeline, Repository, acting, is_asked_after_a_filter, played, played_formats,
+    plays_every_case, provider_of,
 };
 
 on_both_runtimes! {
@@ -289,7 +289,7 @@ async fn an_answer_that_does_not_say_that_it_is_whole_is_never_a_clean_one_in_an
             pauses.then(|| Answer::text(NOTHING).with_stop(Stop::Paused))
         })
     };
-    for api in ["anthropic", "chat", "responses"] {
+    for api in played_formats(["anthropic", "chat", "responses"]) {
         for (is_lasting, repository, verdict) in played([
             (false, Repository::flawed(), "significant_concerns"),
             (true, Repository::clean(), "inconclusive"),

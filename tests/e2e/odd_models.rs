@@ -4,7 +4,8 @@ use conclave_scripted_provider::{Answer, Fault, ModelRequest, Position, Scripted
 use serde_json::{Value, json};
 
 use crate::support::{
-    AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, on, played, provider,
+    AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, is_asked_after_a_filter, on, played,
+    played_formats, provider,
 };
 
 on_both_runtimes! {
@@ -353,7 +354,7 @@ async fn the_same_call_many_times_in_one_answer_costs_no_second_chance() {
 }
 
 async fn a_finding_over_two_blocks_of_text_is_read_whole_in_every_format() {
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         let line = "    return connection.execute(f\"SELECT * FROM users WHERE name = '{name}'\").fetchall()";
         let file = Repository::flawed();
         let source = std::fs::read_to_string(file.path().join("src/users.py")).unwrap();
@@ -423,7 +424,7 @@ async fn a_refusal_beside_an_empty_list_approves_in_no_format() {
     fn refusal() -> Answer {
         Answer::text(NOTHING).with_stop(Stop::Declined)
     }
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         for is_lasting in played([true, false]) {
             if is_lasting {
                 let (outcome, provider) = said(format, vec![refusal(); 40]).await;
@@ -448,7 +449,7 @@ async fn a_refusal_beside_an_empty_list_approves_in_no_format() {
 async fn a_stop_for_calls_without_one_is_asked_again_in_every_format() {
     let stop = || Answer::text(NOTHING).with_stop(Stop::ToolUse);
     // Responses has no such reason.
-    for format in ["messages", "chat"] {
+    for format in played_formats(["messages", "chat"]) {
         for (answers, verdict) in played([
             (vec![stop(), Answer::text(NOTHING)], "approved"),
             (vec![stop(), stop(), stop()], "inconclusive"),
@@ -499,7 +500,7 @@ async fn control_tokens_and_thinking_around_an_answer_cost_nothing() {
 async fn findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for() {
     let finding = json!({"severity": "critical", "category": "sql-injection", "file": "src/users.py", "line": 5,
         "claim": "Whoever calls this gets every row.", "evidence": "this is not in the file"});
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         for (arguments, verdict, repairs) in played([
             (json!({"findings": [finding]}), "inconclusive", json!(["quotes"])),
             (

@@ -28,7 +28,7 @@ pub(crate) use program::{
     runs, serving,
 };
 pub(crate) use repository::Repository;
-pub(crate) use runtimes::{AgentRuntime, on, played, plays_every_case};
+pub(crate) use runtimes::{AgentRuntime, on, played, played_formats, plays_every_case};
 pub(crate) use terminal::Terminal;
 pub(crate) use usage::{crowd, used};
 pub(crate) use words::{foreign_words, texts_in};

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use conclave_scripted_provider::{Answer, Fault, Position, ScriptedProvider};
 use serde_json::{Value, json};
 
-use crate::support::{AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, played, provider};
+use crate::support::{
+    AgentRuntime, Conclave, Outcome, PROVIDER_KEY, Repository, acting, played, played_formats, provider,
+};
 
 on_both_runtimes! {
     a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format
@@ -87,7 +89,7 @@ async fn a_whole_finding_of_an_answer_that_broke_off_counts_in_every_format() {
         "<findings>\n{finding}{}",
         finding.replace("confidence", "never closed").repeat(3)
     );
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         for fault in played([
             Fault::cut(),
             Fault::clean_end(),
@@ -120,7 +122,7 @@ async fn half_characters_hide_no_finding_in_any_format() {
         "<findings>\n{}</findings>",
         finding(&repository).replace("Any call.", "Any @ call.")
     );
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         for put in played([&b"\\ud800"[..], b"\\udfff", b"\xff", b"\xe2\x82"]) {
             let provider = provider().await;
             provider.set(REVIEWER, 1, Answer::text(&*text));
@@ -142,7 +144,7 @@ async fn half_characters_hide_no_finding_in_any_format() {
 }
 
 async fn a_text_of_known_parts_is_read_and_one_of_unknown_parts_never_approves_in_any_format() {
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         let find = match format {
             "anthropic" => "\"text\":\"@\"",
             "responses" => "\"delta\":\"@\"",
@@ -176,7 +178,7 @@ fn usage(count: &Value) -> Value {
 }
 
 async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_format() {
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         for (usage, is_known) in played([
             (None, false),
             (Some(json!(null)), false),
@@ -213,7 +215,7 @@ async fn counts_that_are_none_cost_no_review_and_the_cost_is_unknown_in_every_fo
 }
 
 async fn a_token_budget_holds_where_the_provider_does_not_count() {
-    for format in played(FORMATS) {
+    for format in played_formats(FORMATS) {
         let (provider, repository) = (provider().await, Repository::flawed());
         provider.inject(Fault::field("usage", None));
         let outcome = job(format, &provider, &repository)
@@ -236,7 +238,7 @@ async fn a_token_budget_holds_where_the_provider_does_not_count() {
 }
 
 async fn signs_of_life_alone_end_as_a_stalled_answer_in_every_format() {
-    for format in FORMATS {
+    for format in played_formats(FORMATS) {
         for position in played([Position::MidContent, Position::AfterStart]) {
             let (provider, repository) = (provider().await, Repository::clean());
             provider.inject(Fault::pings().at(position).agent(REVIEWER).times(1));

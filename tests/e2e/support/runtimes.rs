@@ -50,6 +50,18 @@ pub(crate) fn played<C: IntoIterator>(cases: C) -> impl Iterator<Item = C::Item>
     cases.into_iter().take(count)
 }
 
+/// The wire formats that the test at hand plays: all of them on the native runtime, and on OpenCode one, unless all are asked for.
+/// Which one goes by the test's name, so that a file of scenarios has all of them.
+pub(crate) fn played_formats<F, const N: usize>(formats: [F; N]) -> impl Iterator<Item = F> {
+    let every_case = plays_every_case();
+    let name = std::thread::current()
+        .name()
+        .map_or(0, |name| name.bytes().map(usize::from).sum());
+    let chosen = name.checked_rem(N);
+    let numbered = formats.into_iter().enumerate();
+    numbered.filter_map(move |(at, format)| (every_case || chosen == Some(at)).then_some(format))
+}
+
 /// Plays a scenario on a runtime.
 pub(crate) async fn on(runtime: AgentRuntime, scenario: impl Future<Output = ()>) {
     CURRENT.set(runtime);
