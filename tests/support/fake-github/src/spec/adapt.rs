@@ -15,6 +15,30 @@ pub(super) fn components(schemas: &Value) -> Value {
     Value::Object(adapted.collect())
 }
 
+/// A document whose root is `schema`, with the adapted components that it refers to: a validator is compiled from all that it is given.
+pub(super) fn root(schema: &Value, components: &Value) -> Value {
+    let mut needed = Map::new();
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(object) => {
+                open.extend(object.values());
+                let reference = object.get("$ref").and_then(Value::as_str);
+                if let Some((_, name)) = reference.and_then(|reference| reference.rsplit_once('/'))
+                    && !needed.contains_key(name)
+                    && let Some(component) = components.get(name)
+                {
+                    needed.insert(name.to_owned(), component.clone());
+                    open.push(component);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    json!({ "allOf": [schema], "components": { "schemas": needed } })
+}
+
 /// Adapts one schema and everything inside it.
 pub(super) fn schema(value: &Value) -> Value {
     let Some(object) = value.as_object() else {

@@ -69,12 +69,11 @@ impl CheckedSchema {
 
     fn validator(&self) -> &Validator {
         self.validator.get_or_init(|| {
-            let root = json!({ "allOf": [self.schema], "components": { "schemas": *self.components } });
             jsonschema::options()
                 .with_draft(jsonschema::Draft::Draft7)
                 .should_validate_formats(true)
                 .should_ignore_unknown_formats(true)
-                .build(&root)
+                .build(&adapt::root(&self.schema, &self.components))
                 .expect("the adapted schema compiles")
         })
     }

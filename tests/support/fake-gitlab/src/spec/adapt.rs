@@ -23,9 +23,28 @@ pub(super) fn components(schemas: &Value, side: Side) -> Value {
     Value::Object(adapted)
 }
 
-/// A document whose root is `schema` and whose references find the adapted components.
+/// A document whose root is `schema`, with the adapted components that it refers to: a validator is compiled from all that it is given.
 pub(super) fn root(schema: &Value, components: &Value) -> Value {
-    json!({ "allOf": [schema], "components": { "schemas": components } })
+    let mut needed = Map::new();
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(object) => {
+                open.extend(object.values());
+                let reference = object.get("$ref").and_then(Value::as_str);
+                if let Some((_, name)) = reference.and_then(|reference| reference.rsplit_once('/'))
+                    && !needed.contains_key(name)
+                    && let Some(component) = components.get(name)
+                {
+                    needed.insert(name.to_owned(), component.clone());
+                    open.push(component);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    json!({ "allOf": [schema], "components": { "schemas": needed } })
 }
 
 /// Replaces a reference to a component by the component itself.
