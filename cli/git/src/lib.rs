@@ -9,6 +9,7 @@ mod blobs;
 mod command;
 mod diff;
 mod fetch;
+mod files;
 mod git_directory;
 mod guard;
 mod hooks;

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::{
     command::{self, GitError, ObjectStores, names},
     places::object_stores,
-    tree::Lookups,
+    tree::{Lookups, is_whole_name},
 };
 
 /// The option of `git init` for a repository that borrows the objects of another, which has this commit: both name objects by the
@@ -17,11 +17,6 @@ pub(crate) fn object_format(commit: &str) -> &'static str {
         64 => "--object-format=sha256",
         _ => "--object-format=sha1",
     }
-}
-
-/// Returns whether this is the name of an object in full, which stands for one content for ever.
-pub(crate) fn is_whole_name(name: &str) -> bool {
-    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The advice for a clone that lacks history.
