@@ -1,4 +1,4 @@
-//! What stands at the paths of a commit, and what of it is known. A commit never changes, so each of the few files that steer a review is
+//! Entries of a commit's tree, and those that are known. A commit never changes, so each of the few files that steer a review is
 //! looked up once, however many steps of a run ask for it.
 
 use std::{
@@ -40,14 +40,14 @@ impl TreeEntry {
     }
 }
 
-/// What is known of a path of a commit: its entry, `None` without one, and the content of a small file.
+/// A path of a commit as far as it is known: its entry, `None` without one, and the content of a small file.
 #[derive(Debug, Default)]
 pub(crate) struct Lookup {
     pub(crate) entry: OnceCell<Option<TreeEntry>>,
     pub(crate) content: OnceLock<Vec<u8>>,
 }
 
-/// What was looked up, by commit and path.
+/// Paths that were looked up, by commit and path.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups(Mutex<HashMap<(String, String), Arc<Lookup>>>);
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
     path: PathBuf,
-    /// What git answered about commits that are named in full, which is the same for ever. Every request asks about the same ones.
+    /// Answers of git about commits that are named in full, which are the same for ever. Every request asks about the same ones.
     answers: Arc<Mutex<HashMap<Vec<String>, Output>>>,
 }
 
