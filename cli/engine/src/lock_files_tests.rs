@@ -2,6 +2,17 @@
 
 use super::*;
 
+/// The findings of a lock file beside which no manifest stands.
+pub(super) fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>, LockFileFault> {
+    let file = ChangedLockFile {
+        path,
+        base,
+        head,
+        manifest: None,
+    };
+    super::check(&file).map(|checked| checked.findings)
+}
+
 /// Category and line of each finding.
 pub(super) fn found(path: &str, base: Option<&str>, head: &str) -> Vec<(String, u32)> {
     let findings = check(path, base, head).expect("readable");
@@ -444,18 +455,30 @@ fn every_address_that_composer_can_fetch_from_counts() {
     let dist = "            \"dist\": {\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\", \"shasum\": \"\"},\n";
     let mirrors =
         "\"shasum\": \"\", \"mirrors\": [{\"url\": \"https://evil.example/%package%.zip\", \"preferred\": true}]";
+    let archive = "\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\"";
     for (from, to, expected) in [
         ("/abc\"", "/def\"", vec![]),
         ("github.com/a/b.git", "github.com/evil/b.git", one("registry", 6)),
         ("repos/a/b/", "repos/evil/b/", one("registry", 7)),
         ("\"shasum\": \"\"", mirrors, one("registry", 7)),
         (dist, "", one("source", 5)),
+        (archive, "\"type\": \"path\", \"url\": \"lib/b\"", one("source", 5)),
     ] {
         assert!(base.contains(from), "{from}");
         // In another version of the package, whose archive has another address anyway.
         let head = base.replace(from, to).replace("1.0.0", "1.0.1");
         assert_eq!(found("composer.lock", Some(base), &head), expected, "{from} to {to}");
     }
+    let new = |source: &str| {
+        let dist = "\"dist\": {\"type\": \"path\", \"url\": \"lib/x\"}";
+        let package = format!("\"packages\": [\n{{\"name\": \"x/y\", \"version\": \"dev-main\", {dist}{source}}},");
+        claims("composer.lock", base, &base.replace("\"packages\": [", &package))
+    };
+    assert_eq!(new(""), [""; 0], "a directory of the project");
+    assert_eq!(
+        new(", \"source\": {\"type\": \"git\", \"url\": \"https://evil.example/x.git\"}"),
+        ["`x/y` comes from a Git repository (`https://evil.example/x.git`), not from a registry."]
+    );
 }
 
 #[test]

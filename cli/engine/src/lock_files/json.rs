@@ -320,8 +320,11 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             .filter(|url| !url.is_empty());
         // Only a registry wants to be notified; a package without that address, or without an archive, is fetched from where
         // it is developed.
-        let (source, source_text) = match (&package.notification_url, repository_url, dist) {
-            (_, _, Some(dist)) if dist.kind == "path" => (Source::Local, ""),
+        // Beside a directory of the project a repository is what Composer prefers for a branch, and takes if the directory is
+        // not there.
+        let archive = dist.filter(|dist| dist.kind != "path");
+        let (source, source_text) = match (&package.notification_url, repository_url, archive) {
+            (_, None, None) if dist.is_some() => (Source::Local, ""),
             (Some(url), _, Some(_)) | (Some(url), None, None) => (Source::Registry(origin(url)), url.as_str()),
             (_, Some(url), _) => (Source::Git(repository(url)), url),
             (None, None, Some(dist)) => (Source::Url(repository(&dist.url)), dist.url.as_str()),
@@ -331,8 +334,8 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             // The code comes from the first one that answers, or that a setting prefers.
             let both = [&package.source, &package.dist].into_iter().flatten();
             let mirrors = both.flat_map(|from| from.mirrors.iter().flatten());
-            let archive = dist.filter(|_| !matches!(source, Source::Url(_)));
-            let urls = archive.map(|dist| &dist.url).into_iter();
+            let archive = archive.filter(|_| !matches!(source, Source::Url(_)));
+            let urls = archive.map(|archive| &archive.url).into_iter();
             entries.extend(
                 urls.chain(mirrors.map(|mirror| &mirror.url))
                     .map(|url| place(&package.name, &version, url)),
