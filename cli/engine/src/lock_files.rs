@@ -19,7 +19,11 @@ mod yarn_classic;
 
 use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
-use self::{entry::LockFile, manifest::Manifest};
+use self::{
+    entry::{Entry, LockFile},
+    manifest::Manifest,
+    plain::shortened,
+};
 
 /// Maximum size of a lock file that is read, in bytes.
 pub const MAX_LOCK_FILE: usize = 24 << 20;
@@ -113,13 +117,24 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
         LockFormat::Gem => lines::gemfile(text),
         LockFormat::Go => lines::go_sum(text),
     };
-    let entries = entries.map(|mut entries| {
-        for entry in &mut entries {
-            entry.name = one_spelling(format, &entry.name);
-        }
-        LockFile::new(entries)
-    });
-    entries.map_err(LockFileFault)
+    let mut entries = entries.and_then(refuse_backslashes).map_err(LockFileFault)?;
+    for entry in &mut entries {
+        entry.name = one_spelling(format, &entry.name);
+    }
+    Ok(LockFile::new(entries))
+}
+
+/// Refuses addresses with a backslash: some readers take it for a slash that ends the host, others for a part of a user's name
+/// before the host.
+fn refuse_backslashes(entries: Vec<Entry>) -> Result<Vec<Entry>, String> {
+    let is_read_in_two_ways = |entry: &&Entry| entry.source_text.contains("://") && entry.source_text.contains('\\');
+    match entries.iter().find(is_read_in_two_ways) {
+        Some(entry) => Err(format!(
+            "the address of `{}` has a backslash, so it can be read in two ways",
+            shortened(&entry.name)
+        )),
+        None => Ok(entries),
+    }
 }
 
 /// The name of a package as its package manager compares it: for Python's, `core-lib` and `Core_Lib` are one package

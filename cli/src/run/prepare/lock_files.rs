@@ -152,8 +152,9 @@ async fn is_needed(repository: &Repository, head: &str, lock: &str) -> Result<bo
         }
         let mut is_pinned = false;
         for other in beside.iter().filter(|path| manifests_of(path).contains(manifest)) {
-            let text = text_at(repository, head, other).await?;
-            is_pinned |= text.is_some_and(|text| pins_packages(other, &text));
+            let (name, text) = (other.clone(), text_at(repository, head, other).await?);
+            let pins = move || text.is_some_and(|text| pins_packages(&name, &text));
+            is_pinned |= tokio::task::spawn_blocking(pins).await.unwrap_or_default();
         }
         if !is_pinned {
             return Ok(true);
@@ -192,13 +193,19 @@ async fn check_file(
     } else {
         None
     };
-    let changed = ChangedLockFile {
-        path: &file.path,
-        base: base.as_deref(),
-        head: &at_head,
-        manifest: manifest.as_deref(),
+    let path = file.path.clone();
+    let check = move || {
+        let changed = ChangedLockFile {
+            path: &path,
+            base: base.as_deref(),
+            head: &at_head,
+            manifest: manifest.as_deref(),
+        };
+        check_one(&changed).map_err(|fault| fault.to_string())
     };
-    Ok(check_one(&changed).map_err(|fault| fault.to_string()))
+    // A large file takes seconds, in which a stop has to be heard.
+    let checked = tokio::task::spawn_blocking(check).await;
+    Ok(checked.unwrap_or_else(|error| Err(format!("the check has failed: {error}"))))
 }
 
 /// The text of a plain file at a commit; `None` if there is none that can be read.
