@@ -46,10 +46,10 @@ pub struct ChangedLockFile<'a> {
     pub manifest: Option<&'a str>,
 }
 
-/// What the rules say of a lock file.
+/// The result of a check by the rules.
 #[derive(Debug, Default)]
 pub struct CheckedLockFile {
-    /// What was found; the findings have no ids yet.
+    /// The findings, without ids yet.
     pub findings: Vec<Finding>,
     /// True if it pinned packages at base, and pins none at head.
     pub is_emptied: bool,

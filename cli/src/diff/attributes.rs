@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 20;
 /// How much of a file is searched for `$Id$`, in bytes.
 const MAX_SEARCHED: usize = 8 << 20;
 
-/// What has to be asked about besides the files that reviewers get, as the whole diff says.
+/// The files to ask about besides those that reviewers get, as the whole diff says.
 #[derive(Debug)]
 pub(crate) struct Scope {
     /// True if the attributes of other files change, also where the file that they stand in is noise, or gets another name.

@@ -24,7 +24,7 @@ pub(super) struct Change<'a> {
     pub(super) base_text: &'a str,
     pub(super) head: &'a LockFile,
     pub(super) head_text: &'a str,
-    /// What the project itself asks for, in the npm world.
+    /// The packages that the project itself asks for, in the npm world.
     pub(super) manifest: &'a Manifest,
 }
 

@@ -70,7 +70,7 @@ impl NpmPackage {
     }
 }
 
-/// What stands between the place of a package and those of the packages below it.
+/// The text between the place of a package and the name of one below it.
 const BELOW: &str = "/node_modules/";
 
 /// The most directories above a package in which one is looked for that it needs.

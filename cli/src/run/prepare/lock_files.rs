@@ -71,7 +71,7 @@ impl Doubts {
     }
 }
 
-/// Returns whether a file is noise that nobody reads, and that is listed as such for no other reason.
+/// Returns whether a file is noise without a reader, and is listed as such for no other reason.
 fn is_unread(diff: &FilteredDiff, path: &str) -> bool {
     let mut left_out = diff.filtered.iter().filter(|file| file.path == path);
     let is_noise = left_out.any(|file| !file.reason.is_gap() && file.reason != FilterReason::ExcludedByProject);
