@@ -470,6 +470,31 @@ fn every_address_that_composer_can_fetch_from_counts() {
         let head = base.replace(from, to).replace("1.0.0", "1.0.1");
         assert_eq!(found("composer.lock", Some(base), &head), expected, "{from} to {to}");
     }
+    let beside = |base: &str, repository: &str| {
+        let dist = "\"dist\": {\"type\": \"zip\", \"url\": \"https://api.github.com/repos/x/y/zipball/abc\"}";
+        let source = format!("\"source\": {{\"type\": \"git\", \"url\": \"{repository}\"}}");
+        let notified = "\"notification-url\": \"https://packagist.org/downloads/\"";
+        let package = format!("{{\"name\": \"x/y\", \"version\": \"dev-main\", {dist}, {source}, {notified}}}");
+        claims(
+            "composer.lock",
+            base,
+            &base.replace("\"packages\": [", &format!("\"packages\": [\n{package},")),
+        )
+    };
+    for known in [
+        "https://github.com/x/y.git",
+        "git@github.com:x/y.git",
+        "https://git.example/x/y.git",
+    ] {
+        let base = base.replace("https://github.com/a/b.git", "https://git.example/a/b.git");
+        assert_eq!(beside(&base, known), [""; 0], "{known}");
+    }
+    assert_eq!(
+        beside(base, "https://evil.example/x.git"),
+        [
+            "`x/y` has its repository (`https://evil.example/x.git`) on a host of no other package, and can be installed from it."
+        ]
+    );
     let twice = base.replace("\n    ]", ",\n{\"name\": \"A/b\", \"version\": \"9\"}\n    ]");
     let fault = check("composer.lock", Some(base), &twice).expect_err("which of them is installed?");
     assert!(fault.to_string().contains("`A/b` stands twice"), "{fault}");

@@ -49,7 +49,7 @@ fn a_lock_file_that_loses_all_packages_is_emptied() {
     ] {
         assert!(pins_packages(path, full), "{path}");
         assert!(!is_emptied(path, Some(full), full), "{path}");
-        for empty in empty {
+        for &empty in empty {
             assert!(is_emptied(path, Some(full), empty), "{path}: {empty:?}");
             assert!(!is_emptied(path, Some(empty), full), "{path}: {empty:?}");
             assert!(!is_emptied(path, None, empty), "a new one: {path}: {empty:?}");

@@ -73,11 +73,28 @@ fn packages(entries: &[&Entry]) -> String {
     }
 }
 
+/// Hosts of repositories that anyone can have one on.
+const FORGES: [&str; 3] = ["bitbucket.org", "github.com", "gitlab.com"];
+
 /// Dependencies that come from a repository or an address, and did not at base.
 pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
+    let names: HashSet<&str> = change.base_entries().map(|entry| entry.name.as_str()).collect();
+    let hosts: HashSet<&str> = change
+        .base_entries()
+        .filter_map(|entry| elsewhere(entry).map(|(_, url)| host(url)))
+        .collect();
+    let is_elsewhere = |entry: &Entry| match elsewhere(entry) {
+        None => false,
+        Some((_, url)) if entry.hash == Hash::Beside => {
+            // The repository of a package that a registry serves. Where it moves, that is reported as such.
+            let (host, is_new) = (host(url), !names.contains(entry.name.as_str()));
+            is_new && change.format == LockFormat::Composer && !FORGES.contains(&host) && !hosts.contains(host)
+        }
+        Some(_) => true,
+    };
     let known: HashSet<(&str, String)> = change
         .base_entries()
-        .filter(|entry| elsewhere(entry).is_some())
+        .filter(|entry| is_elsewhere(entry))
         .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let mut seen = HashSet::new();
@@ -88,7 +105,7 @@ pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
         .filter(|entry| {
             // Another version or commit in the same place is nothing new.
             let key = (entry.name.as_str(), entry.place());
-            elsewhere(entry).is_some() && !known.contains(&key) && seen.insert(key)
+            is_elsewhere(entry) && !known.contains(&key) && seen.insert(key)
         })
         .collect();
     reported(
@@ -97,11 +114,14 @@ pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
         "lock-file-source",
         |entry| {
             let (kind, url) = elsewhere(entry).unwrap_or_default();
-            format!(
-                "`{}` comes from {kind} (`{}`), not from a registry.",
-                shown(&entry.name),
-                shown(url)
-            )
+            let (name, url) = (shown(&entry.name), shown(url));
+            if entry.hash == Hash::Beside {
+                format!(
+                    "`{name}` has its repository (`{url}`) on a host of no other package, and can be installed from it."
+                )
+            } else {
+                format!("`{name}` comes from {kind} (`{url}`), not from a registry.")
+            }
         },
         "So do",
         "Only the owner of that place decides what code is there, and no registry keeps or scans it.",
@@ -110,12 +130,18 @@ pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
 
 fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
     match &entry.source {
-        // The repository of a package that a registry serves.
-        _ if entry.hash == Hash::Beside => None,
         Source::Git(url) => Some(("a Git repository", url)),
         Source::Url(url) => Some(("an address", url)),
         _ => None,
     }
+}
+
+/// The host of an address: `https://github.com/a/b`, `git@github.com:a/b`.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default()
 }
 
 /// Packages whose tarball has another name or version than they have.
