@@ -16,7 +16,7 @@ use std::{
     sync::LazyLock,
 };
 
-pub use lock_format::{LockFormat, is_unknown_lock_file};
+pub use lock_format::{LockFormat, is_unknown_lock_file, manifests_of};
 
 use self::table::{
     BEGINNINGS, BY_ITSELF, DIRECTORIES, EXTENSIONS, FIRST, MINIFIED, NAMES, Rows, TRANSLATIONS, VENDORED,

@@ -249,6 +249,29 @@ fn a_lock_file_is_checked_by_rules_or_known_as_one_that_is_not() {
 }
 
 #[test]
+fn every_lock_file_that_rules_check_pins_the_dependencies_of_some_manifest() {
+    for (lock, manifest) in [
+        ("web/yarn.lock", "package.json"),
+        ("npm-shrinkwrap.json", "package.json"),
+        ("bun.lockb", "package.json"),
+        ("Cargo.lock", "Cargo.toml"),
+        ("composer.lock", "composer.json"),
+        ("flake.lock", "flake.nix"),
+        ("Gemfile.lock", "Gemfile"),
+        ("a/go.sum", "go.mod"),
+        ("go.work.sum", "go.work"),
+        ("Pipfile.lock", "Pipfile"),
+        ("poetry.lock", "pyproject.toml"),
+        ("uv.lock", "pyproject.toml"),
+        ("pylock.dev.toml", "pyproject.toml"),
+    ] {
+        assert!(manifests_of(lock).contains(&manifest), "{lock}");
+    }
+    assert!(!manifests_of("go.work.sum").contains(&"go.mod"));
+    assert!(manifests_of("gradle.lockfile").is_empty());
+}
+
+#[test]
 fn what_reaches_production_concerns_releases() {
     for path in [
         "composer.json",

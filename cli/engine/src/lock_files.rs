@@ -9,6 +9,8 @@ mod compare;
 mod entry;
 mod json;
 mod lines;
+mod manifest;
+mod nesting;
 mod plain;
 mod pylock;
 mod toml;
@@ -17,7 +19,11 @@ mod yarn_classic;
 
 use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
-use self::entry::LockFile;
+use self::{
+    entry::{Entry, LockFile},
+    manifest::Manifest,
+    plain::shortened,
+};
 
 /// Maximum size of a lock file that is read, in bytes.
 pub const MAX_LOCK_FILE: usize = 24 << 20;
@@ -26,6 +32,28 @@ pub const MAX_LOCK_FILE: usize = 24 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LockFileFault(String);
+
+/// A changed lock file, as texts.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedLockFile<'a> {
+    /// Its path at head.
+    pub path: &'a str,
+    /// Its text at base; `None` where there was none.
+    pub base: Option<&'a str>,
+    /// Its text at head.
+    pub head: &'a str,
+    /// The text of the `package.json` beside it at head, if there is one.
+    pub manifest: Option<&'a str>,
+}
+
+/// The result of a check by the rules.
+#[derive(Debug, Default)]
+pub struct CheckedLockFile {
+    /// The findings, without ids yet.
+    pub findings: Vec<Finding>,
+    /// True if it pinned packages at base, and pins none at head.
+    pub is_emptied: bool,
+}
 
 /// The registries that packages of this format come from by default.
 const fn usual_registries(format: LockFormat) -> &'static [&'static str] {
@@ -89,13 +117,24 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
         LockFormat::Gem => lines::gemfile(text),
         LockFormat::Go => lines::go_sum(text),
     };
-    let entries = entries.map(|mut entries| {
-        for entry in &mut entries {
-            entry.name = one_spelling(format, &entry.name);
-        }
-        LockFile::new(entries)
-    });
-    entries.map_err(LockFileFault)
+    let mut entries = entries.and_then(refuse_backslashes).map_err(LockFileFault)?;
+    for entry in &mut entries {
+        entry.name = one_spelling(format, &entry.name);
+    }
+    Ok(LockFile::new(entries))
+}
+
+/// Refuses addresses with a backslash: some readers take it for a slash that ends the host, others for a part of a user's name
+/// before the host.
+fn refuse_backslashes(entries: Vec<Entry>) -> Result<Vec<Entry>, String> {
+    let is_read_in_two_ways = |entry: &&Entry| entry.source_text.contains("://") && entry.source_text.contains('\\');
+    match entries.iter().find(is_read_in_two_ways) {
+        Some(entry) => Err(format!(
+            "the address of `{}` has a backslash, so it can be read in two ways",
+            shortened(&entry.name)
+        )),
+        None => Ok(entries),
+    }
 }
 
 /// The name of a package as its package manager compares it: for Python's, `core-lib` and `Core_Lib` are one package
@@ -114,27 +153,45 @@ fn normalized(name: &str) -> String {
     parts.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// Checks a lock file against its base; `None` where there was none. The findings have no ids yet.
-pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>, LockFileFault> {
+/// Checks a lock file against its base.
+pub fn check(file: &ChangedLockFile<'_>) -> Result<CheckedLockFile, LockFileFault> {
+    let &ChangedLockFile { path, base, .. } = file;
     let Some(format) = LockFormat::of(path) else {
-        return Ok(Vec::new());
+        return Ok(CheckedLockFile::default());
     };
     // Only line feeds, so that places are found; the numbers of the lines are the same.
-    let head_text = head.replace("\r\n", "\n");
+    let head_text = file.head.replace("\r\n", "\n");
     let head = read(format, &head_text)?;
     // Without the base, nothing can be compared.
     let before = base.map(|base| read(format, base)).transpose();
     let before = before.map_err(|fault| LockFileFault(format!("at base {fault}")))?;
-    Ok(compare::compare(&compare::Change {
+    let findings = compare::compare(&compare::Change {
         path,
         format,
         base: before.as_ref(),
         base_text: base.unwrap_or_default(),
         head: &head,
         head_text: &head_text,
-    }))
+        manifest: &file.manifest.map(Manifest::read).unwrap_or_default(),
+    });
+    Ok(CheckedLockFile {
+        findings,
+        is_emptied: before.is_some_and(|before| before.pins_packages()) && !head.pins_packages(),
+    })
 }
 
+/// Returns whether a text is a lock file of the format that its name says, and pins packages.
+pub fn pins_packages(path: &str, text: &str) -> bool {
+    let file = LockFormat::of(path).and_then(|format| read(format, text).ok());
+    file.is_some_and(|file| file.pins_packages())
+}
+
+#[cfg(test)]
+#[path = "lock_files/aliases_tests.rs"]
+mod aliases_tests;
+#[cfg(test)]
+#[path = "lock_files/emptied_tests.rs"]
+mod emptied_tests;
 #[cfg(test)]
 #[path = "lock_files/files_tests.rs"]
 mod files_tests;

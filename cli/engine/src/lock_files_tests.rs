@@ -2,6 +2,17 @@
 
 use super::*;
 
+/// The findings of a lock file beside which no manifest stands.
+pub(super) fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>, LockFileFault> {
+    let file = ChangedLockFile {
+        path,
+        base,
+        head,
+        manifest: None,
+    };
+    super::check(&file).map(|checked| checked.findings)
+}
+
 /// Category and line of each finding.
 pub(super) fn found(path: &str, base: Option<&str>, head: &str) -> Vec<(String, u32)> {
     let findings = check(path, base, head).expect("readable");
@@ -329,7 +340,6 @@ fn a_package_that_loses_its_source_is_found() {
 "#;
     let resolved = r#""resolved": "https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz", "integrity": "sha512-A""#;
     for local in [
-        r#""inBundle": true"#,
         r#""resolved": "packages/left-pad", "link": true"#,
         r#""resolved": "file:a.tgz""#,
     ] {
@@ -339,6 +349,8 @@ fn a_package_that_loses_its_source_is_found() {
             "{local}"
         );
     }
+    let nothing = after("package-lock.json", npm, resolved, r#""inBundle": true"#);
+    assert_eq!(nothing, one("integrity", 2));
     assert_eq!(
         after("package-lock.json", npm, "packages/own", "../own"),
         one("registry", 3)
@@ -444,24 +456,70 @@ fn every_address_that_composer_can_fetch_from_counts() {
     let dist = "            \"dist\": {\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\", \"shasum\": \"\"},\n";
     let mirrors =
         "\"shasum\": \"\", \"mirrors\": [{\"url\": \"https://evil.example/%package%.zip\", \"preferred\": true}]";
+    let archive = "\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\"";
     for (from, to, expected) in [
         ("/abc\"", "/def\"", vec![]),
         ("github.com/a/b.git", "github.com/evil/b.git", one("registry", 6)),
         ("repos/a/b/", "repos/evil/b/", one("registry", 7)),
         ("\"shasum\": \"\"", mirrors, one("registry", 7)),
         (dist, "", one("source", 5)),
+        (archive, "\"type\": \"path\", \"url\": \"lib/b\"", one("source", 5)),
     ] {
         assert!(base.contains(from), "{from}");
         // In another version of the package, whose archive has another address anyway.
         let head = base.replace(from, to).replace("1.0.0", "1.0.1");
         assert_eq!(found("composer.lock", Some(base), &head), expected, "{from} to {to}");
     }
+    let beside = |base: &str, repository: &str| {
+        let dist = "\"dist\": {\"type\": \"zip\", \"url\": \"https://api.github.com/repos/x/y/zipball/abc\"}";
+        let source = format!("\"source\": {{\"type\": \"git\", \"url\": \"{repository}\"}}");
+        let notified = "\"notification-url\": \"https://packagist.org/downloads/\"";
+        let package = format!("{{\"name\": \"x/y\", \"version\": \"dev-main\", {dist}, {source}, {notified}}}");
+        claims(
+            "composer.lock",
+            base,
+            &base.replace("\"packages\": [", &format!("\"packages\": [\n{package},")),
+        )
+    };
+    for known in [
+        "https://github.com/x/y.git",
+        "git@github.com:x/y.git",
+        "https://git.example/x/y.git",
+    ] {
+        let base = base.replace("https://github.com/a/b.git", "https://git.example/a/b.git");
+        assert_eq!(beside(&base, known), [""; 0], "{known}");
+    }
+    assert_eq!(
+        beside(base, "https://evil.example/x.git"),
+        [
+            "`x/y` has its repository (`https://evil.example/x.git`) on a host of no other package, and can be installed from it."
+        ]
+    );
+    let twice = base.replace("\n    ]", ",\n{\"name\": \"A/b\", \"version\": \"9\"}\n    ]");
+    let fault = check("composer.lock", Some(base), &twice).expect_err("which of them is installed?");
+    assert!(fault.to_string().contains("`A/b` stands twice"), "{fault}");
+    let backslash = base.replace("https://api.github.com/", "https://api.github.com\\\\@evil.example/");
+    let fault = check("composer.lock", Some(base), &backslash).expect_err("two hosts");
+    assert!(
+        fault.to_string().contains("the address of `a/b` has a backslash"),
+        "{fault}"
+    );
+    let new = |source: &str| {
+        let dist = "\"dist\": {\"type\": \"path\", \"url\": \"lib/x\"}";
+        let package = format!("\"packages\": [\n{{\"name\": \"x/y\", \"version\": \"dev-main\", {dist}{source}}},");
+        claims("composer.lock", base, &base.replace("\"packages\": [", &package))
+    };
+    assert_eq!(new(""), [""; 0], "a directory of the project");
+    assert_eq!(
+        new(", \"source\": {\"type\": \"git\", \"url\": \"https://evil.example/x.git\"}"),
+        ["`x/y` comes from a Git repository (`https://evil.example/x.git`), not from a registry."]
+    );
 }
 
 #[test]
 fn a_new_package_of_a_bundle_that_has_an_address_is_fetched_from_there() {
     let npm = r#"{"lockfileVersion": 3, "packages": {
-  "node_modules/a": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz", "integrity": "sha512-A"},
+  "node_modules/a": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz", "integrity": "sha512-A", "bundleDependencies": ["part"]},
   "node_modules/a/node_modules/part": {"version": "1.0.0", "inBundle": true}
 }}
 "#;
@@ -480,6 +538,49 @@ fn a_new_package_of_a_bundle_that_has_an_address_is_fetched_from_there() {
         after("package-lock.json", npm, "\"inBundle\": true}", new),
         one("source", 4)
     );
+}
+
+#[test]
+fn a_package_is_in_a_bundle_only_if_the_package_around_it_says_so() {
+    let base = r#"{"lockfileVersion": 3, "packages": {
+  "": {"bundleDependencies": ["left-pad"]},
+  "node_modules/a": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz", "integrity": "sha512-A", "bundleDependencies": ["b"]},
+  "node_modules/a/node_modules/b": {"version": "1.0.0", "inBundle": true, "dependencies": {"c": "1"}},
+  "node_modules/a/node_modules/b/node_modules/part": {"version": "1.0.0", "inBundle": true}
+}}
+"#;
+    let path = "package-lock.json";
+    let (entry, owner) = (r#""inBundle": true}"#, r#""inBundle": true, "dependencies""#);
+    let with = |place: &str, fields: &str| {
+        let new = format!("{entry},\n  \"{place}\": {{\"version\": \"1.0.0\", {fields}}}");
+        after(path, base, entry, &new)
+    };
+    let bundled = r#""inBundle": true"#;
+    assert_eq!(
+        with("node_modules/a/node_modules/c", bundled),
+        [],
+        "a bundled package needs it"
+    );
+    assert_eq!(with("node_modules/a/node_modules/b/node_modules/c", bundled), []);
+    for place in [
+        "node_modules/left-pad",
+        "node_modules/a/node_modules/d",
+        "node_modules/c",
+    ] {
+        assert_eq!(with(place, bundled), one("integrity", 6), "{place}");
+    }
+    let other = r#""name": "evil", "inBundle": true"#;
+    assert_eq!(with("node_modules/a/node_modules/c", other), one("source", 6));
+    let cjs = r#""inBundle": true, "dependencies": {"c-cjs": "npm:c@1"}, "x""#;
+    let alias = base.replace(owner, cjs).replace(
+        entry,
+        &format!(
+            "{entry},\n  \"node_modules/a/node_modules/c-cjs\": {{\"name\": \"c\", \"version\": \"1.0.0\", {bundled}}}"
+        ),
+    );
+    assert_eq!(found(path, Some(base), &alias), [], "an ordinary alias");
+    let link = r#""resolved": "https://evil.example/x.tgz", "link": true"#;
+    assert_eq!(with("node_modules/c", link), one("source", 6));
 }
 
 #[test]

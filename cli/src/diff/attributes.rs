@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
-    diff::{Diff, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, peek},
+    diff::{Diff, FileDiff, FilterReason, FilteredDiff, FilteredFile, Unread, has_ident, peek},
     review::ReviewSubject,
 };
 use conclave_git::{Blob, CheckoutAttributes, Repository, TreeFile};
-use conclave_shared::path_kind::{Form, PathKind, file_name};
+use conclave_shared::path_kind::{Form, LockFormat, PathKind, file_name};
 
 use crate::exit::Failure;
 
@@ -20,18 +20,46 @@ const MAX_NAMED: usize = 20;
 /// How much of a file is searched for `$Id$`, in bytes.
 const MAX_SEARCHED: usize = 8 << 20;
 
-/// The files of which a checkout is another text than the one that is reviewed: those that change, and where attributes change
-/// also those that do not.
+/// The files to ask about besides those that reviewers get, as the whole diff says.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// True if the attributes of other files change, also where the file that they stand in is noise, or gets another name.
+    attributes_change: bool,
+    /// Lock files, which rules check in the place of a reviewer.
+    lock_files: Vec<FileDiff>,
+}
+
+impl Scope {
+    /// Takes it from the diff before the noise is taken out.
+    pub(crate) fn of(diff: &Diff) -> Self {
+        let is_attributes = |path: &str| file_name(path).eq_ignore_ascii_case(ATTRIBUTES_FILE);
+        let mut files = diff.files.iter();
+        let is_checked = |file: &&FileDiff| is_checked_by_rules(&file.path) && file.unread != Some(Unread::Path);
+        Self {
+            attributes_change: files.any(|file| is_attributes(&file.path) || is_attributes(&file.old_path)),
+            lock_files: diff.files.iter().filter(is_checked).cloned().collect(),
+        }
+    }
+}
+
+/// Returns whether rules check a file of this name in the place of a reviewer.
+fn is_checked_by_rules(path: &str) -> bool {
+    LockFormat::of(path).is_some()
+}
+
+/// The files of which a checkout is another text than the one that is reviewed, or checked by rules: those that change, and where
+/// attributes change also those that do not.
 pub(crate) async fn differing(
     repository: &Repository,
     subject: &ReviewSubject,
     diff: &FilteredDiff,
-    attributes_change: bool,
+    scope: &Scope,
 ) -> Result<Vec<FilteredFile>, Failure> {
     let head = &subject.head_sha;
     let changed: Vec<&FileDiff> = diff
         .files
         .iter()
+        .chain(&scope.lock_files)
         // Also in the place of a link or a submodule.
         .filter(|file| file.modes.1.starts_with(PLAIN))
         .collect();
@@ -42,10 +70,11 @@ pub(crate) async fn differing(
         .filter_map(|file| Some((file.path.as_str(), file.head_object()?)));
     let objects: BTreeMap<&str, &str> = objects.collect();
     let mut found = changing(repository, &attributes, &objects).await?;
-    if attributes_change {
+    if scope.attributes_change {
         found.extend(newly_differing(repository, subject).await?);
     }
-    let left_out: BTreeSet<&str> = diff.filtered.iter().map(|file| file.path.as_str()).collect();
+    let left_out = diff.filtered.iter().map(|file| file.path.as_str());
+    let left_out: BTreeSet<&str> = left_out.filter(|path| !objects.contains_key(path)).collect();
     let mut found: Vec<String> = found
         .into_iter()
         .filter(|path| !left_out.contains(path.as_str()))
@@ -59,19 +88,11 @@ pub(crate) async fn differing(
     }
     let file = |path| FilteredFile {
         path,
-        // A changed one is among the reviewed files, too, with its old path.
+        // A changed one is listed in another place, too, with its old path.
         old_path: None,
         reason: FilterReason::CheckoutDiffers,
     };
     Ok(found.into_iter().map(file).collect())
-}
-
-/// Returns whether the attributes of other files change, also where the file that they stand in is noise, or gets another name.
-pub(crate) fn changes_attributes(diff: &Diff) -> bool {
-    let is_attributes = |path: &str| file_name(path).eq_ignore_ascii_case(ATTRIBUTES_FILE);
-    diff.files
-        .iter()
-        .any(|file| is_attributes(&file.path) || is_attributes(&file.old_path))
 }
 
 /// The files of the whole tree of which a checkout differs by the attributes at head, and not by those at base.
@@ -143,7 +164,7 @@ fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
     });
     let filtered = match attributes.filter.as_deref() {
         None => false,
-        Some("lfs") => PathKind::of(path).may_run(),
+        Some("lfs") => PathKind::of(path).may_run() || is_checked_by_rules(path),
         Some(_) => true,
     };
     encoded || filtered

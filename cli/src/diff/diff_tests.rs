@@ -101,8 +101,8 @@ impl Scene {
         };
         let (diff, _) = self.read(base, head).await;
         let filtered = self.filtered(base, head).await;
-        let attributes_change = attributes::changes_attributes(&diff);
-        let found = attributes::differing(&repository, &subject, &filtered, attributes_change);
+        let scope = attributes::Scope::of(&diff);
+        let found = attributes::differing(&repository, &subject, &filtered, &scope);
         let found = found.await.unwrap();
         assert!(found.iter().all(|file| file.reason == FilterReason::CheckoutDiffers));
         found.into_iter().map(|file| file.path).collect()
@@ -573,6 +573,38 @@ async fn a_new_attribute_of_lfs_is_a_gap_where_an_unchanged_pointer_stands_for_w
         ["data/x.dat", "tool"],
         "pictures are shown, and what is no pointer stays as it is"
     );
+}
+
+#[tokio::test]
+async fn a_lock_file_that_a_checkout_changes_is_a_gap_although_no_reviewer_gets_it() {
+    let scene = Scene::new();
+    for path in ["Cargo.lock", "go.sum", "uv.lock", "web/yarn.lock"] {
+        scene.write(path, "# $Id$\n");
+    }
+    let base = scene.commit();
+    for path in ["Cargo.lock", "uv.lock", "web/yarn.lock"] {
+        scene.write(path, "# $Id$\n# new\n");
+    }
+    let attributes =
+        "Cargo.lock working-tree-encoding=SHIFT_JIS\ngo.sum filter=lfs\nyarn.lock ident\nuv.lock eol=crlf\n";
+    scene.write(".gitattributes", attributes);
+    let head = scene.commit();
+    let filtered = scene.filtered(&base, &head).await;
+    assert!(filtered.filtered.iter().any(|file| file.path == "Cargo.lock"));
+    assert_eq!(
+        scene.differing(&base, &head).await,
+        ["Cargo.lock", "go.sum", "web/yarn.lock"]
+    );
+    scene.write("Cargo.lock", "# newer\n");
+    let newer = scene.commit();
+    assert_eq!(
+        scene.differing(&head, &newer).await,
+        ["Cargo.lock"],
+        "by older attributes"
+    );
+    scene.git(&["rm", "--quiet", "Cargo.lock"]);
+    let gone = scene.commit();
+    assert_eq!(scene.differing(&newer, &gone).await, [""; 0]);
 }
 
 #[tokio::test]

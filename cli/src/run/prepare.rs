@@ -212,7 +212,8 @@ pub(crate) async fn prepare(
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     unread.extend(holds::of_rules(&rules.left_out));
-    let of_change = locks.holds.into_iter().chain(trojan_source.hold);
+    let of_locks = locks.doubts.holds(&diff);
+    let of_change = of_locks.into_iter().chain(trojan_source.hold);
     let approval_holds = known_holds(&job, unread.into_iter().chain(of_change), &diff);
     Ok(Prepared {
         job,
@@ -266,7 +267,8 @@ async fn load(
     let ((diff, spool), repo) = diff_and_settings(&job, scratch, &of_repository).await?;
     let memory = recall(memory, &repo);
     // Before the noise is taken out: lock files are a part of it.
-    let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
+    let head = &job.subject.head_sha;
+    let locks = lock_files::check(&job.repository, head, &diff, &trusted(&repo)).await?;
     let change = Change {
         surveyed: organization::survey(&job, &diff, &spool).await?,
         job: &job,
@@ -474,9 +476,9 @@ async fn filter(
         ignore: ignore.as_set(),
         trusted: trusted.as_set(),
     };
-    let attributes_change = attributes::changes_attributes(&diff);
+    let scope = attributes::Scope::of(&diff);
     let mut diff = diff::without_noise(&job.repository, diff, rules).await?;
-    let differing = attributes::differing(&job.repository, &job.subject, &diff, attributes_change).await?;
+    let differing = attributes::differing(&job.repository, &job.subject, &diff, &scope).await?;
     diff.filtered.extend(differing);
     Ok(diff)
 }

@@ -63,6 +63,37 @@ fn is_pylock(name: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.find('.').is_some_and(|at| at > 0 && at + 1 == rest.len()))
 }
 
+/// The names of the files beside a lock file whose dependencies it pins; none where its own name does not tell.
+pub fn manifests_of(path: &str) -> &'static [&'static str] {
+    const NPM: &[&str] = &["package.json", "package.json5", "package.yaml"];
+    const PYTHON: &[&str] = &["pyproject.toml"];
+    let name = file_name(path);
+    match LockFormat::of(path) {
+        Some(LockFormat::Bun | LockFormat::Npm | LockFormat::Pnpm | LockFormat::Yarn) => NPM,
+        Some(LockFormat::Cargo) => &["Cargo.toml"],
+        Some(LockFormat::Composer) => &["composer.json"],
+        Some(LockFormat::Flake) => &["flake.nix"],
+        Some(LockFormat::Gem) => &["Gemfile"],
+        Some(LockFormat::Go) if name == "go.work.sum" => &["go.work"],
+        Some(LockFormat::Go) => &["go.mod"],
+        Some(LockFormat::Pipfile) => &["Pipfile"],
+        Some(LockFormat::Poetry | LockFormat::Uv) => PYTHON,
+        Some(LockFormat::Pylock) => &[
+            "pyproject.toml",
+            "requirements.in",
+            "requirements.txt",
+            "setup.cfg",
+            "setup.py",
+        ],
+        None => match name {
+            "bun.lockb" => NPM,
+            "deno.lock" => &["deno.json", "deno.jsonc", "package.json"],
+            "pdm.lock" => PYTHON,
+            _ => &[],
+        },
+    }
+}
+
 /// Returns whether the name is that of a lock file in a format that no rule reads.
 pub fn is_unknown_lock_file(path: &str) -> bool {
     const ENDS: &str = ".lock .lockb .lockfile .locked .lock.json .lock.yaml .lock.yml .lock.toml .lock.hcl \

@@ -1,6 +1,9 @@
 //! Which files are reviewed, and why the others are not.
 
-use conclave_shared::{path_kind::PathKind, risk::SecurityPaths};
+use conclave_shared::{
+    path_kind::{PathKind, is_unknown_lock_file},
+    risk::SecurityPaths,
+};
 use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,7 +214,9 @@ fn by_content(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>, sides
         let binary = sides.is_binary_at_head() && runs::may_be_text(file, is_protected, sides);
         return binary.then_some(FilterReason::BinaryCode);
     }
-    if !is_protected && sides.is_generated(file, rules.trusts(file)) {
+    // Of a lock file in a format that no rule reads, the reviewers are the only check.
+    let is_read = is_protected || (is_unknown_lock_file(&file.path) && !rules.trusts(file));
+    if !is_read && sides.is_generated(file, rules.trusts(file)) {
         return Some(FilterReason::Generated);
     }
     file.unread.map(FilterReason::from)

@@ -12,6 +12,7 @@ use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
 use super::{
     entry::{Entry, LockFile},
+    manifest::Manifest,
     usual_registries,
 };
 
@@ -23,6 +24,8 @@ pub(super) struct Change<'a> {
     pub(super) base_text: &'a str,
     pub(super) head: &'a LockFile,
     pub(super) head_text: &'a str,
+    /// The packages that the project itself asks for, in the npm world.
+    pub(super) manifest: &'a Manifest,
 }
 
 impl Change<'_> {
@@ -58,9 +61,11 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
     let mut findings = sources::registries(change);
     findings.extend(sources::from_elsewhere(change));
     findings.extend(hashes::without_hash(change));
-    findings.extend(moved::moved(change));
+    let (of_moved, moved) = moved::moved(change);
+    findings.extend(of_moved);
     findings.extend(hashes::with_other_hash(change));
     let reported: HashSet<u32> = findings.iter().map(|finding| finding.line).collect();
+    findings.extend(sources::aliases(change, &moved));
     let names = [
         sources::mislabeled(change),
         sources::respelled(change),

@@ -138,11 +138,6 @@ impl Entry {
         (!version.is_empty() && package != self.name).then_some((package, version))
     }
 
-    /// Returns whether another package of npm, or another version, is installed than name and version say.
-    pub(super) fn is_mislabeled(&self) -> bool {
-        self.alias().is_some() || self.has_other_address()
-    }
-
     /// Returns whether it comes from a registry of npm by an address that names another package or another version.
     pub(super) fn has_other_address(&self) -> bool {
         let (name, version) = self.alias().unwrap_or((self.name.as_str(), self.version.as_str()));
@@ -242,6 +237,14 @@ impl LockFile {
             }
         }
         Self { entries }
+    }
+
+    /// Returns whether it pins a package that is fetched from somewhere.
+    pub(super) fn pins_packages(&self) -> bool {
+        // A registry in a list of sources has neither a version nor a hash.
+        let is_pinned = |entry: &Entry| !(entry.version.is_empty() && entry.integrity.is_empty());
+        let mut fetched = self.entries.iter().filter(|entry| entry.source != Source::Local);
+        fetched.any(is_pinned)
     }
 
     pub(super) fn registries(&self) -> HashSet<&str> {

@@ -1,9 +1,6 @@
 //! Files of Python packages and their names.
 
-use super::{
-    check,
-    tests::{claims, found, one},
-};
+use super::tests::{check, claims, found, one};
 
 #[test]
 fn a_file_of_another_package_or_version_is_found() {

@@ -1,9 +1,6 @@
 //! Each format: a harmless update, and each of the things that are found.
 
-use super::{
-    check,
-    tests::{Row, after, claims, found, one, table},
-};
+use super::tests::{Row, after, check, claims, found, one, table};
 
 #[test]
 fn npm() {

@@ -2,7 +2,7 @@
 //!
 //! Only the fields that matter are kept, so that a large file costs little.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -46,6 +46,67 @@ struct NpmPackage {
     in_bundle: bool,
     bundled: bool,
     dependencies: Option<Value>,
+    optional_dependencies: Option<Value>,
+    peer_dependencies: Option<Value>,
+    /// The names of packages that come within its archive.
+    bundle_dependencies: Option<Value>,
+}
+
+impl NpmPackage {
+    /// The names of the packages that it needs.
+    fn needs(&self) -> impl Iterator<Item = &str> {
+        let kinds = [&self.dependencies, &self.optional_dependencies, &self.peer_dependencies];
+        let kinds = kinds.into_iter().flatten().filter_map(Value::as_object);
+        kinds.flat_map(|needs| needs.keys().map(String::as_str))
+    }
+
+    /// The names of the packages that it bundles.
+    fn bundles(&self) -> Vec<&str> {
+        match &self.bundle_dependencies {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            Some(Value::Bool(true)) => self.needs().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The text between the place of a package and the name of one below it.
+const BELOW: &str = "/node_modules/";
+
+/// The most directories above a package in which one is looked for that it needs.
+const MAX_DEPTH: usize = 32;
+
+/// The places of packages that come within the archive of another one, and are not fetched. As npm does, it goes by what that one
+/// says, and by what its bundled packages need; the field of the package itself proves nothing. The project's own bundle is
+/// fetched like all packages.
+fn bundled(packages: &BTreeMap<String, NpmPackage>) -> HashSet<&str> {
+    let mut below: HashMap<&str, HashMap<&str, &str>> = HashMap::new();
+    for place in packages.keys() {
+        if let Some((owner, name)) = place.rsplit_once(BELOW) {
+            below.entry(owner).or_default().insert(name, place);
+        }
+    }
+    let mut open: Vec<(&str, &str)> = Vec::new();
+    for (owner, package) in packages.iter().filter(|(place, _)| place.contains("node_modules/")) {
+        let inside = below.get(owner.as_str());
+        let places = package.bundles().into_iter().filter_map(|name| inside?.get(name));
+        open.extend(places.map(|place| (owner.as_str(), *place)));
+    }
+    let mut bundled = HashSet::new();
+    while let Some((owner, place)) = open.pop() {
+        let Some(package) = packages.get(place).filter(|_| bundled.insert(place)) else {
+            continue;
+        };
+        // All that is below it is in the archive, too.
+        let inside = below.get(place).into_iter().flat_map(HashMap::values);
+        open.extend(inside.map(|place| (owner, *place)));
+        let above = std::iter::successors(Some(place), |place| Some(place.rsplit_once(BELOW)?.0));
+        let above = above.take(MAX_DEPTH).take_while(|place| place.len() >= owner.len());
+        let above: Vec<&HashMap<&str, &str>> = above.filter_map(|place| below.get(place)).collect();
+        let found = |name: &str| above.iter().find_map(|inside| inside.get(name));
+        open.extend(package.needs().filter_map(found).map(|place| (owner, *place)));
+    }
+    bundled
 }
 
 pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
@@ -53,33 +114,35 @@ pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
     if let Some(version @ 4..) = file.lockfile_version {
         return Err(format!("its format is version {version}, which is not known"));
     }
+    let bundled = bundled(&file.packages);
     let mut entries = Vec::new();
     for (path, package) in &file.packages {
         // Without `node_modules` it is a directory of this project.
         if let Some((_, name)) = path.rsplit_once("node_modules/") {
-            entries.push(npm_entry(path, name, package));
+            let is_bundled = package.in_bundle && bundled.contains(path.as_str());
+            entries.push(npm_entry(path, name, package, is_bundled));
         }
     }
     // Since version 2 this part only repeats the other one; older versions of npm install from it all the same.
     let mut older = Vec::new();
-    npm_tree(&file.dependencies, &mut older)?;
+    npm_tree(&file.dependencies, false, &mut older)?;
     older.retain(|entry| !entries.iter().any(|known: &Entry| known.is_same_package(entry)));
     entries.append(&mut older);
     Ok(entries)
 }
 
-fn npm_tree(packages: &BTreeMap<String, NpmPackage>, entries: &mut Vec<Entry>) -> Result<(), String> {
+fn npm_tree(packages: &BTreeMap<String, NpmPackage>, is_nested: bool, entries: &mut Vec<Entry>) -> Result<(), String> {
     for (name, package) in packages {
-        entries.push(npm_entry(name, name, package));
+        entries.push(npm_entry(name, name, package, is_nested && package.bundled));
         if let Some(nested @ Value::Object(_)) = &package.dependencies {
             let nested = BTreeMap::deserialize(nested).map_err(|error| format!("below {name}: {error}"))?;
-            npm_tree(&nested, entries)?;
+            npm_tree(&nested, true, entries)?;
         }
     }
     Ok(())
 }
 
-fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
+fn npm_entry(key: &str, name: &str, package: &NpmPackage, is_bundled: bool) -> Entry {
     let version = package.version.clone().unwrap_or_default();
     let resolved = match &package.resolved {
         Some(Value::String(resolved)) => resolved.clone(),
@@ -89,8 +152,9 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Entry {
     };
     // A directory of the project, or a part of another package: nothing is fetched for it. What has an address is fetched
     // from there, also in a bundle.
-    let is_local = package.link || ((package.in_bundle || package.bundled) && resolved.is_empty());
-    let other = package.name.as_deref().filter(|other| *other != name && !is_local);
+    let is_link = package.link && !resolved.contains("://");
+    let is_local = is_link || (is_bundled && resolved.is_empty());
+    let other = package.name.as_deref().filter(|other| *other != name && !is_link);
     Entry {
         name: name.to_owned(),
         version: other.map_or_else(|| version.clone(), |other| format!("npm:{other}@{version}")),
@@ -302,7 +366,14 @@ struct ComposerMirror {
 pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
     let file: ComposerFile = read(text)?;
     let mut entries = Vec::new();
+    let mut names = HashSet::new();
     for package in file.packages.iter().chain(&file.packages_dev) {
+        if !names.insert(package.name.to_lowercase()) {
+            return Err(format!(
+                "it can be read in two ways: `{}` stands twice",
+                shortened(&package.name)
+            ));
+        }
         let dist = package.dist.as_ref().filter(|dist| !dist.url.is_empty());
         let reference = dist
             .or(package.source.as_ref())
@@ -320,8 +391,11 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             .filter(|url| !url.is_empty());
         // Only a registry wants to be notified; a package without that address, or without an archive, is fetched from where
         // it is developed.
-        let (source, source_text) = match (&package.notification_url, repository_url, dist) {
-            (_, _, Some(dist)) if dist.kind == "path" => (Source::Local, ""),
+        // Beside a directory of the project a repository is what Composer prefers for a branch, and takes if the directory is
+        // not there.
+        let archive = dist.filter(|dist| dist.kind != "path");
+        let (source, source_text) = match (&package.notification_url, repository_url, archive) {
+            (_, None, None) if dist.is_some() => (Source::Local, ""),
             (Some(url), _, Some(_)) | (Some(url), None, None) => (Source::Registry(origin(url)), url.as_str()),
             (_, Some(url), _) => (Source::Git(repository(url)), url),
             (None, None, Some(dist)) => (Source::Url(repository(&dist.url)), dist.url.as_str()),
@@ -331,8 +405,8 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             // The code comes from the first one that answers, or that a setting prefers.
             let both = [&package.source, &package.dist].into_iter().flatten();
             let mirrors = both.flat_map(|from| from.mirrors.iter().flatten());
-            let archive = dist.filter(|_| !matches!(source, Source::Url(_)));
-            let urls = archive.map(|dist| &dist.url).into_iter();
+            let archive = archive.filter(|_| !matches!(source, Source::Url(_)));
+            let urls = archive.map(|archive| &archive.url).into_iter();
             entries.extend(
                 urls.chain(mirrors.map(|mirror| &mirror.url))
                     .map(|url| place(&package.name, &version, url)),

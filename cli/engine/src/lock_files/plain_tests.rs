@@ -1,9 +1,6 @@
 //! Text that a rule and a package manager could read in two ways is not read at all.
 
-use super::{
-    check,
-    tests::{after, claims, found, one},
-};
+use super::tests::{after, check, claims, found, one};
 
 /// Checks that no change of the base to these heads can be read, with what the message says.
 fn refused(path: &str, base: &str, heads: &[(&str, &str, &str)]) {

@@ -11,6 +11,7 @@ use serde_norway::{Deserializer, Value};
 use super::{
     entry::{Entry, Hash, Source, npm_hashes, npm_source, origin, repository, split_name},
     json::place,
+    nesting::refuse_nesting,
     plain::{Unambiguous, refuse_characters, shortened},
 };
 
@@ -18,6 +19,7 @@ use super::{
 /// keys, and keys that stand twice.
 fn refuse_indirections(text: &str) -> Result<(), String> {
     refuse_characters(text)?;
+    refuse_nesting(text, |piece| each::<IgnoredAny>(piece).is_ok())?;
     each::<IgnoredAny>(text).map_err(|error| format!("it is not valid YAML: {error}"))?;
     // With `@` no word may begin. So a text that is as good with it in the place of what begins an anchor, an alias or a tag
     // has none of them: within a word, a quote or a comment nothing changes.

@@ -1,18 +1,21 @@
 //! Lock files are read at base and at head, for the rules.
 
 use conclave_engine::{
-    diff::{ChangeKind, Content, Diff, FileDiff, Unread},
-    lock_files::{MAX_LOCK_FILE, check as check_one},
+    diff::{ChangeKind, Content, Diff, FileDiff, FilterReason, FilteredDiff, Unread},
+    lock_files::{ChangedLockFile, CheckedLockFile, MAX_LOCK_FILE, check as check_one, pins_packages},
     review::{ApprovalHold, HoldCause},
 };
 use conclave_git::Repository;
 use conclave_shared::{
     finding::Finding,
     path_globs::PathGlobs,
-    path_kind::{LockFormat, PathKind, Role, file_name, is_unknown_lock_file},
+    path_kind::{LockFormat, PathKind, Role, file_name, is_unknown_lock_file, manifests_of},
 };
 
 use crate::{exit::Failure, run::prepare::holds::limited};
+
+/// The manifest that says which packages of npm have other names.
+const PACKAGE_JSON: &str = "package.json";
 
 /// What the rules say.
 #[derive(Debug, Default)]
@@ -21,93 +24,143 @@ pub(crate) struct LockFiles {
     pub(crate) findings: Option<Vec<Finding>>,
     /// Lock files that could not be checked, in words.
     pub(crate) faults: Vec<String>,
-    /// Why the approval is withheld.
-    pub(crate) holds: Vec<ApprovalHold>,
+    /// Why the approval may be withheld.
+    pub(crate) doubts: Doubts,
+}
+
+/// Places for which the approval is withheld.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts {
+    /// Those of the findings.
+    found: Vec<String>,
+    /// Files that the rules cannot read.
+    unread: Vec<String>,
+    /// Files in formats that no rule reads.
+    unknown: Vec<String>,
+    /// Files that pin nothing any more.
+    gone: Vec<String>,
+}
+
+impl Doubts {
+    /// The reasons to withhold an approval, now that it is known what reviewers read.
+    pub(crate) fn holds(self, diff: &FilteredDiff) -> Vec<ApprovalHold> {
+        let mut unread = self.unread;
+        unread.extend(self.unknown.into_iter().filter(|path| is_unread(diff, path)));
+        let reasons = [
+            (
+                self.found,
+                "A dependency comes from another place than before or is another package than its name says, or its integrity \
+                 hash is missing or another one: the findings say which. Where that is meant, a person approves.",
+            ),
+            (
+                unread,
+                "A lock file cannot be checked by rules, and no reviewer reads where its dependencies come from. Let the package \
+                 manager write it anew; `[paths] trusted` in .conclave.toml of the target branch names what needs no check.",
+            ),
+            (
+                self.gone,
+                "A lock file is gone or pins nothing any more, and its manifest is still there: nothing says which dependencies are \
+                 installed. Commit a lock file beside the manifest; where there is to be none, a person approves.",
+            ),
+        ];
+        let hold = |(places, reason): (Vec<String>, &str)| {
+            ApprovalHold::new(HoldCause::Dependencies, reason).at(limited(&places))
+        };
+        let reasons = reasons.into_iter().filter(|(places, _)| !places.is_empty());
+        reasons.map(hold).collect()
+    }
+}
+
+/// Returns whether a file is noise without a reader, and is listed as such for no other reason.
+fn is_unread(diff: &FilteredDiff, path: &str) -> bool {
+    let mut left_out = diff.filtered.iter().filter(|file| file.path == path);
+    let is_noise = left_out.any(|file| !file.reason.is_gap() && file.reason != FilterReason::ExcludedByProject);
+    is_noise && !diff.read_by_nobody.iter().any(|listed| listed == path)
 }
 
 /// Checks every lock file that the diff changes, one after the other, so that only one is in memory. Files that the project
 /// trusts may be such that no rule can read them.
-pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGlobs) -> Result<LockFiles, Failure> {
+pub(crate) async fn check(
+    repository: &Repository,
+    head: &str,
+    diff: &Diff,
+    trusted: &PathGlobs,
+) -> Result<LockFiles, Failure> {
     let mut result = LockFiles::default();
-    let (mut unread, mut gone) = (Vec::new(), Vec::new());
-    for file in &diff.files {
+    let doubts = &mut result.doubts;
+    // A path that cannot be used is listed as not reviewed, whatever is there.
+    let files = diff.files.iter().filter(|file| file.unread != Some(Unread::Path));
+    for file in files {
         let is_trusted = trusted.is_match(&file.path) && trusted.is_match(&file.old_path);
-        if is_removed(file, diff) {
-            gone.push(file.old_path.clone());
+        if is_removed(file) && is_needed(repository, head, &file.old_path).await? {
+            doubts.gone.push(file.old_path.clone());
         }
-        if is_unknown_lock_file(&file.path) && file.kind != ChangeKind::Deleted && !is_trusted {
-            unread.push(file.path.clone());
+        if file.kind == ChangeKind::Deleted {
+            continue;
         }
-        if LockFormat::of(&file.path).is_none() || file.kind == ChangeKind::Deleted || file.unread == Some(Unread::Path)
-        {
+        if is_unknown_lock_file(&file.path) && !is_trusted {
+            doubts.unknown.push(file.path.clone());
+        }
+        if LockFormat::of(&file.path).is_none() {
             continue;
         }
         let findings = result.findings.get_or_insert_default();
-        match check_file(repository, file).await? {
-            Ok(found) => findings.extend(found),
+        match check_file(repository, head, file).await? {
+            Ok(checked) => {
+                let places = checked.findings.iter();
+                doubts
+                    .found
+                    .extend(places.map(|finding| format!("{}:{}", finding.file, finding.line)));
+                findings.extend(checked.findings);
+                if checked.is_emptied && is_needed(repository, head, &file.path).await? {
+                    doubts.gone.push(file.path.clone());
+                }
+            }
             Err(fault) => {
                 result.faults.push(format!(
                     "{} was not checked by the rules for lock files: {fault}",
                     file.path
                 ));
                 if !is_trusted {
-                    unread.push(file.path.clone());
+                    doubts.unread.push(file.path.clone());
                 }
             }
-        }
-    }
-    let found = result.findings.iter().flatten();
-    let changed: Vec<String> = found
-        .map(|finding| format!("{}:{}", finding.file, finding.line))
-        .collect();
-    for (places, reason) in [
-        (
-            changed,
-            "A dependency comes from another place than before, or its integrity hash is missing or another one.",
-        ),
-        (
-            unread,
-            "A lock file cannot be checked by rules, and no reviewer reads where its dependencies come from.",
-        ),
-        (
-            gone,
-            "A lock file is gone: nothing says any more which dependencies are installed.",
-        ),
-    ] {
-        if !places.is_empty() {
-            let hold = ApprovalHold::new(HoldCause::Dependencies, reason);
-            result.holds.push(hold.at(limited(&places)));
         }
     }
     Ok(result)
 }
 
-/// Returns whether the change takes a lock file away, also by giving it another name, or another place without its project.
-fn is_removed(file: &FileDiff, diff: &Diff) -> bool {
-    let is_lock = |path: &str| LockFormat::of(path).is_some() || is_unknown_lock_file(path);
-    match file.kind {
-        ChangeKind::Deleted => is_lock(&file.path),
-        ChangeKind::Renamed => {
-            let has_other_name = file_name(&file.old_path) != file_name(&file.path);
-            is_lock(&file.old_path) && (has_other_name || project_stays(file, diff))
-        }
-        ChangeKind::Added | ChangeKind::Modified | ChangeKind::Copied => false,
-    }
+/// Returns whether the change takes a lock file away from its place.
+fn is_removed(file: &FileDiff) -> bool {
+    let is_lock = LockFormat::of(&file.old_path).is_some() || is_unknown_lock_file(&file.old_path);
+    is_lock && matches!(file.kind, ChangeKind::Deleted | ChangeKind::Renamed)
 }
 
-/// Returns whether the project of a lock file that moves stays where it is: no manifest leaves the directory.
-fn project_stays(lock: &FileDiff, diff: &Diff) -> bool {
-    let from = directory(&lock.old_path);
-    let leaves = |file: &&FileDiff| match file.kind {
-        ChangeKind::Deleted => directory(&file.old_path) == from,
-        ChangeKind::Renamed => directory(&file.old_path) == from && directory(&file.path) != from,
-        ChangeKind::Added | ChangeKind::Modified | ChangeKind::Copied => false,
-    };
-    let is_manifest = |file: &FileDiff| {
-        let role = PathKind::of(file_name(&file.old_path)).role;
-        matches!(role, Role::Manifest | Role::BuildManifest)
-    };
-    !diff.files.iter().filter(leaves).any(is_manifest)
+/// Returns whether dependencies are not pinned at head without this lock file: its manifest is there, and no other lock file of
+/// that manifest that pins packages.
+async fn is_needed(repository: &Repository, head: &str, lock: &str) -> Result<bool, Failure> {
+    let beside = repository.directory(head, directory(lock)).await?;
+    let manifests = manifests_of(lock);
+    if manifests.is_empty() {
+        let role = |path: &String| PathKind::of(file_name(path)).role;
+        let is_manifest = |path| matches!(role(path), Role::Manifest | Role::BuildManifest);
+        return Ok(beside.iter().any(is_manifest));
+    }
+    for manifest in manifests {
+        if !beside.iter().any(|path| file_name(path) == *manifest) {
+            continue;
+        }
+        let mut is_pinned = false;
+        for other in beside.iter().filter(|path| manifests_of(path).contains(manifest)) {
+            let (name, text) = (other.clone(), text_at(repository, head, other).await?);
+            let pins = move || text.is_some_and(|text| pins_packages(&name, &text));
+            is_pinned |= tokio::task::spawn_blocking(pins).await.unwrap_or_default();
+        }
+        if !is_pinned {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The directory of a file; nothing for one at the root.
@@ -115,11 +168,15 @@ fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-async fn check_file(repository: &Repository, file: &FileDiff) -> Result<Result<Vec<Finding>, String>, Failure> {
+async fn check_file(
+    repository: &Repository,
+    head: &str,
+    file: &FileDiff,
+) -> Result<Result<CheckedLockFile, String>, Failure> {
     if matches!(file.content, Content::Symlink | Content::Submodule) {
         return Ok(Err("it is not a regular file".to_owned()));
     }
-    let head = match text(repository, file.head_object()).await? {
+    let at_head = match text(repository, file.head_object()).await? {
         Ok(text) => text.unwrap_or_default(),
         Err(fault) => return Ok(Err(fault)),
     };
@@ -129,7 +186,35 @@ async fn check_file(repository: &Repository, file: &FileDiff) -> Result<Result<V
         Ok(base) => base,
         Err(fault) => return Ok(Err(format!("at base {fault}"))),
     };
-    Ok(check_one(&file.path, base.as_deref(), &head).map_err(|fault| fault.to_string()))
+    let manifest = if manifests_of(&file.path).contains(&PACKAGE_JSON) {
+        let name = file_name(&file.path);
+        let place = file.path.strip_suffix(name).unwrap_or_default();
+        text_at(repository, head, &format!("{place}{PACKAGE_JSON}")).await?
+    } else {
+        None
+    };
+    let path = file.path.clone();
+    let check = move || {
+        let changed = ChangedLockFile {
+            path: &path,
+            base: base.as_deref(),
+            head: &at_head,
+            manifest: manifest.as_deref(),
+        };
+        check_one(&changed).map_err(|fault| fault.to_string())
+    };
+    // A large file takes seconds, in which a stop has to be heard.
+    let checked = tokio::task::spawn_blocking(check).await;
+    Ok(checked.unwrap_or_else(|error| Err(format!("the check has failed: {error}"))))
+}
+
+/// The text of a plain file at a commit; `None` if there is none that can be read.
+async fn text_at(repository: &Repository, commit: &str, path: &str) -> Result<Option<String>, Failure> {
+    if repository.is_plain_file(commit, path).await? != Some(true) {
+        return Ok(None);
+    }
+    let object = repository.object(commit, path).await?;
+    Ok(text(repository, object.as_deref()).await?.unwrap_or_default())
 }
 
 async fn text(repository: &Repository, object: Option<&str>) -> Result<Result<Option<String>, String>, Failure> {
@@ -146,36 +231,5 @@ async fn text(repository: &Repository, object: Option<&str>) -> Result<Result<Op
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_file_that_leaves_its_project_is_gone() {
-        let file = |kind, old_path: &str, path: &str| FileDiff {
-            kind,
-            old_path: old_path.to_owned(),
-            path: path.to_owned(),
-            ..FileDiff::default()
-        };
-        let moved = |old_path: &str, path: &str| file(ChangeKind::Renamed, old_path, path);
-        let deleted = |path: &str| file(ChangeKind::Deleted, path, path);
-        let lock = || moved("web/yarn.lock", "old/yarn.lock");
-        for (lock, beside, expected) in [
-            (lock(), vec![], true),
-            (lock(), vec![moved("web/package.json", "old/package.json")], false),
-            (lock(), vec![deleted("web/package.json")], false),
-            (lock(), vec![moved("web/README.md", "old/README.md")], true),
-            (
-                lock(),
-                vec![moved("web/sub/package.json", "old/sub/package.json")],
-                true,
-            ),
-            (moved("yarn.lock", "yarn.lock.bak"), vec![deleted("package.json")], true),
-            (deleted("yarn.lock"), vec![deleted("package.json")], true),
-            (moved("notes.txt", "yarn.lock"), vec![], false),
-        ] {
-            let files = std::iter::once(lock.clone()).chain(beside).collect();
-            assert_eq!(is_removed(&lock, &Diff { files }), expected, "{lock:?}");
-        }
-    }
-}
+#[path = "lock_files_tests.rs"]
+mod tests;

@@ -26,15 +26,17 @@ const LISTS: [&str; 1] = ["the list of sources"];
 /// Packages that were there before, and now come from another place that the other rules do not report: another registry
 /// that the project uses already, another package of the same registry, another address for the same version, a registry in
 /// the place of the project's own files or of a repository, or no registry any more but files of the project itself, perhaps
-/// a patch.
-pub(super) fn moved(change: &Change<'_>) -> Vec<Finding> {
-    let Some(base) = change.base else { return Vec::new() };
+/// a patch. The names of all of them stand beside the findings.
+pub(super) fn moved<'a>(change: &Change<'a>) -> (Vec<Finding>, HashSet<&'a str>) {
+    let Some(base) = change.base else {
+        return (Vec::new(), HashSet::new());
+    };
     let known = Known::of(change, base);
     let addresses = addresses(change.head);
-    let mut seen = HashSet::new();
+    let mut names = HashSet::new();
     let moved = change.head.entries.iter();
     let moved = moved.filter(|entry| known.has_moved(change, entry, &addresses));
-    let moved = moved.filter(|entry| seen.insert(entry.name.as_str()));
+    let moved = moved.filter(|entry| names.insert(entry.name.as_str()));
     let (patched, moved): (Vec<&Entry>, Vec<&Entry>) = moved.partition(|entry| is_patch(&entry.source_text));
     let category = "lock-file-registry";
     let mut findings = reported(
@@ -53,7 +55,7 @@ pub(super) fn moved(change: &Change<'_>) -> Vec<Finding> {
         "So it is with",
         "The patch is a file of this repository: the package is installed with whatever it changes.",
     ));
-    findings
+    (findings, names)
 }
 
 /// The places that packages come from at base.

@@ -1,6 +1,9 @@
 //! Where packages come from: registries, repositories and addresses that are new, and names that are not those of the tarball.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fmt::Write,
+};
 
 use conclave_shared::{finding::Finding, path_kind::LockFormat, severity::Severity};
 
@@ -70,11 +73,28 @@ fn packages(entries: &[&Entry]) -> String {
     }
 }
 
+/// Hosts of repositories that anyone can have one on.
+const FORGES: [&str; 3] = ["bitbucket.org", "github.com", "gitlab.com"];
+
 /// Dependencies that come from a repository or an address, and did not at base.
 pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
+    let names: HashSet<&str> = change.base_entries().map(|entry| entry.name.as_str()).collect();
+    let hosts: HashSet<&str> = change
+        .base_entries()
+        .filter_map(|entry| elsewhere(entry).map(|(_, url)| host(url)))
+        .collect();
+    let is_elsewhere = |entry: &Entry| match elsewhere(entry) {
+        None => false,
+        Some((_, url)) if entry.hash == Hash::Beside => {
+            // The repository of a package that a registry serves. Where it moves, that is reported as such.
+            let (host, is_new) = (host(url), !names.contains(entry.name.as_str()));
+            is_new && change.format == LockFormat::Composer && !FORGES.contains(&host) && !hosts.contains(host)
+        }
+        Some(_) => true,
+    };
     let known: HashSet<(&str, String)> = change
         .base_entries()
-        .filter(|entry| elsewhere(entry).is_some())
+        .filter(|entry| is_elsewhere(entry))
         .map(|entry| (entry.name.as_str(), entry.place()))
         .collect();
     let mut seen = HashSet::new();
@@ -85,7 +105,7 @@ pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
         .filter(|entry| {
             // Another version or commit in the same place is nothing new.
             let key = (entry.name.as_str(), entry.place());
-            elsewhere(entry).is_some() && !known.contains(&key) && seen.insert(key)
+            is_elsewhere(entry) && !known.contains(&key) && seen.insert(key)
         })
         .collect();
     reported(
@@ -94,11 +114,14 @@ pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
         "lock-file-source",
         |entry| {
             let (kind, url) = elsewhere(entry).unwrap_or_default();
-            format!(
-                "`{}` comes from {kind} (`{}`), not from a registry.",
-                shown(&entry.name),
-                shown(url)
-            )
+            let (name, url) = (shown(&entry.name), shown(url));
+            if entry.hash == Hash::Beside {
+                format!(
+                    "`{name}` has its repository (`{url}`) on a host of no other package, and can be installed from it."
+                )
+            } else {
+                format!("`{name}` comes from {kind} (`{url}`), not from a registry.")
+            }
         },
         "So do",
         "Only the owner of that place decides what code is there, and no registry keeps or scans it.",
@@ -107,30 +130,29 @@ pub(super) fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
 
 fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
     match &entry.source {
-        // The repository of a package that a registry serves.
-        _ if entry.hash == Hash::Beside => None,
         Source::Git(url) => Some(("a Git repository", url)),
         Source::Url(url) => Some(("an address", url)),
         _ => None,
     }
 }
 
-/// Packages whose tarball has another name or version than they have. An alias is one, too: what is installed under the name is
-/// another package. A newer version of the same other package is nothing new.
+/// The host of an address: `https://github.com/a/b`, `git@github.com:a/b`.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default()
+}
+
+/// Packages whose tarball has another name or version than they have.
 pub(super) fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
     if !change.is_npm() {
         return Vec::new();
     }
-    let label = |entry: &Entry| {
-        let (version, address) = match entry.alias() {
-            Some((package, _)) if !entry.has_other_address() => (package.to_owned(), String::new()),
-            _ => (entry.version.clone(), entry.source_text.clone()),
-        };
-        (entry.name.clone(), version, address)
-    };
+    let label = |entry: &Entry| (entry.name.clone(), entry.version.clone(), entry.source_text.clone());
     let known: HashSet<_> = change
         .base_entries()
-        .filter(|entry| entry.is_mislabeled())
+        .filter(|entry| entry.has_other_address())
         .map(label)
         .collect();
     let mut seen = HashSet::new();
@@ -138,37 +160,103 @@ pub(super) fn mislabeled(change: &Change<'_>) -> Vec<Finding> {
         .head
         .entries
         .iter()
-        .filter(|entry| entry.is_mislabeled())
+        .filter(|entry| entry.has_other_address())
         .filter(|entry| !known.contains(&label(entry)) && seen.insert(label(entry)))
         .collect();
     reported(
         change,
         &entries,
         "lock-file-source",
-        |entry| match entry.alias() {
-            Some((package, version)) if !entry.has_other_address() => format!(
-                "What is installed as `{}` is another package: `{}` in version `{}`.",
+        |entry| {
+            // A path on the configured registry is not a whole address.
+            let address = match entry.address() {
+                address if address.is_empty() => entry.source_text.clone(),
+                address => address,
+            };
+            format!(
+                "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
                 shown(&entry.name),
-                shown(package),
-                shown(version)
-            ),
-            _ => {
-                // A path on the configured registry is not a whole address.
-                let address = match entry.address() {
-                    address if address.is_empty() => entry.source_text.clone(),
-                    address => address,
-                };
-                format!(
-                    "`{}` in version `{}` is installed from `{}`, which is another package or another version.",
-                    shown(&entry.name),
-                    shown(&entry.version),
-                    shown(&address)
-                )
-            }
+                shown(&entry.version),
+                shown(&address)
+            )
         },
         "So it is with",
         OTHER_CODE,
     )
+}
+
+/// Words behind the name of a package that name a build of it.
+const BUILDS: [&str; 2] = ["-cjs", "-esm"];
+
+/// So many more aliases are named beside the first one.
+const MAX_NAMED: usize = 5;
+
+/// Names under which another package of npm is installed, as one finding. `moved` are the names of packages that are reported
+/// as such already. A newer version of the same other package is nothing new.
+pub(super) fn aliases(change: &Change<'_>, moved: &HashSet<&str>) -> Option<Finding> {
+    if !change.is_npm() {
+        return None;
+    }
+    let known: HashSet<(&str, &str)> = change
+        .base_entries()
+        .filter_map(|entry| alias(entry).map(|(name, package, _)| (name, package)))
+        .collect();
+    let names: HashSet<&str> = change.base_entries().map(|entry| entry.name.as_str()).collect();
+    let mut seen = HashSet::new();
+    let mut new: Vec<(&Entry, String)> = Vec::new();
+    for entry in &change.head.entries {
+        let Some((name, package, version)) = alias(entry) else {
+            continue;
+        };
+        // Under a name that was there before, it takes the place of something else.
+        let is_ordinary = !names.contains(name) && is_ordinary(change, name, package, version);
+        let is_known = known.contains(&(name, package)) || moved.contains(name);
+        if !is_ordinary && !is_known && seen.insert((name, package)) {
+            new.push((entry, format!("`{}` in version `{}`", shown(package), shown(version))));
+        }
+    }
+    let ((first, package), others) = new.split_first()?;
+    let mut claim = format!(
+        "What is installed as `{}` is another package: {package}.",
+        shown(&first.name)
+    );
+    if !others.is_empty() {
+        let named = others.iter().take(MAX_NAMED);
+        let named: Vec<String> = named
+            .map(|(entry, package)| format!("`{}` ({package})", shown(&entry.name)))
+            .collect();
+        let _ = write!(claim, " So it is with {}", named.join(", "));
+        if others.len() > MAX_NAMED {
+            let _ = write!(claim, " and {} more", others.len() - MAX_NAMED);
+        }
+        claim.push('.');
+    }
+    let severity = Severity::Warning;
+    Some(finding(change, "lock-file-source", severity, claim, OTHER_CODE, first))
+}
+
+/// Name, package and version where a package is installed under another name, from the place of that package.
+fn alias(entry: &Entry) -> Option<(&str, &str, &str)> {
+    let (package, version) = entry.alias().filter(|_| !entry.has_other_address())?;
+    Some((entry.name.as_str(), package, version))
+}
+
+/// Returns whether the project itself asks for the package under this name, in a file that reviewers read. Where it does not
+/// ask for anything under the name, a package brings the alias: then the name has to be that of the package, with nothing
+/// behind it but a build (`string-width-cjs`) or the major version that is installed (`react17`, `uuid-v4`). Any number would
+/// be too much: `web3` is a package of its own, and not another one's `web`.
+fn is_ordinary(change: &Change<'_>, name: &str, package: &str, version: &str) -> bool {
+    let is_variant = || {
+        let Some(behind) = name.strip_prefix(package) else {
+            return false;
+        };
+        let number = behind.strip_prefix('-').unwrap_or(behind);
+        let number = number.strip_prefix('v').unwrap_or(number);
+        let major = version.split('.').next().unwrap_or_default();
+        let is_number = !major.is_empty() && major.bytes().all(|byte| byte.is_ascii_digit());
+        BUILDS.contains(&behind) || (is_number && number == major)
+    };
+    change.manifest.asks_for(package, name).unwrap_or_else(is_variant)
 }
 
 /// Crates that are spelled in another way than one of the base. crates.io takes `my-util` and `my_util` for one name, of which
