@@ -8,6 +8,7 @@ pub(crate) mod holds;
 pub(crate) mod incremental;
 pub(crate) mod lock_files;
 pub(crate) mod memory;
+pub(crate) mod merging;
 pub(crate) mod organization;
 pub(crate) mod overrides;
 pub(crate) mod own_reviewers;
@@ -262,8 +263,10 @@ async fn load(
     arguments: &PlanningArguments,
     scratch: &Utf8Path,
 ) -> Result<Loaded, Failure> {
-    let job = source.load().await?;
+    let mut job = source.load().await?;
     let ((diff, spool), repo) = diff_and_settings(&job, scratch, &of_repository).await?;
+    let merging = merging::hold(&job, &diff, scratch).await;
+    job.holds.extend(merging);
     let memory = recall(memory, &repo);
     // Before the noise is taken out: lock files are a part of it.
     let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;

@@ -237,6 +237,7 @@ impl Scene {
         let mut job = Job {
             subject: info.subject.clone(),
             repository,
+            parting: conclave_git::Parting::Once,
             forge: None,
             posting: Posting::default(),
             secret: None,
