@@ -21,6 +21,8 @@ pub enum Parting {
         /// The tip of the target branch.
         target: String,
     },
+    /// Several, of which the history that is here does not have all: what a merge makes of them cannot be worked out.
+    SeveralFarBack,
     /// The history that is here does not say.
     Unknown,
 }

@@ -73,16 +73,20 @@ impl LaterCommits {
         let Some(target) = subject.moved_target() else {
             return Parting::Once;
         };
-        let (base, head) = (&subject.base_sha, &subject.head_sha);
+        let (base, head) = (subject.base_sha.as_str(), subject.head_sha.as_str());
         match repository.parting(base, target, head).await {
             Ok(Parting::Unknown) | Err(_) => {}
             Ok(known) => return known,
         }
         let place = self.target.with_file_name("history.git");
-        match with_history(&[head, target], &self.fetching, &place).await {
+        let Some(history) = with_history(&[head, target], &self.fetching, &place).await else {
+            return Parting::Unknown;
+        };
+        match history.parting(base, target, head).await {
+            Ok(Parting::Several { .. }) => Parting::SeveralFarBack,
+            Ok(known) => known,
             // A review goes on without the answer, and the approval is withheld.
-            Some(history) => history.parting(base, target, head).await.unwrap_or(Parting::Unknown),
-            None => Parting::Unknown,
+            Err(_) => Parting::Unknown,
         }
     }
 }

@@ -17,9 +17,13 @@ const REMEDY: &str = "Merge the target branch into this branch once more, or reb
 /// The reason to withhold an approval where merging may change on the target branch what no reviewer is shown.
 pub(crate) async fn hold(job: &Job, diff: &Diff, scratch: &Utf8Path) -> Option<ApprovalHold> {
     let hold = |reason: &str| ApprovalHold::new(HoldCause::TargetBranch, format!("{reason} {REMEDY}"));
-    let target = match &job.parting {
+    let merged = match &job.parting {
         Parting::Once => return None,
-        Parting::Several { target } => target,
+        Parting::Several { target } => {
+            let merged = job.repository.merged_files(target, &job.subject.head_sha, scratch);
+            merged.await.ok()
+        }
+        Parting::SeveralFarBack => None,
         Parting::Unknown => {
             return Some(hold(
                 "The history at hand is too short to say whether this branch, which has merged others, has one merge base with the target \
@@ -28,11 +32,7 @@ pub(crate) async fn hold(job: &Job, diff: &Diff, scratch: &Utf8Path) -> Option<A
             ));
         }
     };
-    let Ok(merged) = job
-        .repository
-        .merged_files(target, &job.subject.head_sha, scratch)
-        .await
-    else {
+    let Some(merged) = merged else {
         return Some(hold(
             "The diff begins at one merge base of this branch and the target branch, and there are others: what merging changes besides \
              could not be worked out.",
