@@ -14,9 +14,17 @@ use super::{change::Job, holds::limited};
 /// The way back to a single merge base.
 const REMEDY: &str = "Merge the target branch into this branch once more, or rebase this branch onto it; the review after that sees all of it.";
 
-/// The reason to withhold an approval where merging may change on the target branch what no reviewer is shown.
-pub(crate) async fn hold(job: &Job, diff: &Diff, scratch: &Utf8Path) -> Option<ApprovalHold> {
-    let hold = |reason: &str| ApprovalHold::new(HoldCause::TargetBranch, format!("{reason} {REMEDY}"));
+/// Changes of a merge that no reviewer is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unseen {
+    /// The reason to withhold an approval.
+    pub(crate) hold: ApprovalHold,
+    /// The gap of the review, where one is known.
+    pub(crate) gap: Option<String>,
+}
+
+/// Compares what merging changes on the target branch with the diff.
+pub(crate) async fn check(job: &Job, diff: &Diff, scratch: &Utf8Path) -> Option<Unseen> {
     let merged = match &job.parting {
         Parting::Once => return None,
         Parting::Several { target } => {
@@ -25,32 +33,43 @@ pub(crate) async fn hold(job: &Job, diff: &Diff, scratch: &Utf8Path) -> Option<A
         }
         Parting::SeveralFarBack => None,
         Parting::Unknown => {
-            return Some(hold(
-                "The history at hand is too short to say whether this branch, which has merged others, has one merge base with the target \
-                 branch: merging may change what the diff does not show. A job with the whole history (`GIT_DEPTH: 0` on GitLab, \
-                 `fetch-depth: 0` of actions/checkout) can say it.",
-            ));
+            let reason = "The history at hand is too short to say whether this branch, which has merged others, has one merge base with \
+                          the target branch: merging may change what the diff does not show. A job with the whole history can say it \
+                          (`GIT_DEPTH: 0` on GitLab, `fetch-depth: 0` of actions/checkout).";
+            return Some(Unseen {
+                hold: hold(reason),
+                gap: None,
+            });
         }
     };
-    let Some(merged) = merged else {
-        return Some(hold(
-            "The diff begins at one merge base of this branch and the target branch, and there are others: what merging changes besides \
-             could not be worked out.",
-        ));
-    };
-    let unseen = unseen(merged, diff);
-    let reason = match unseen.len() {
-        0 => return None,
-        1 => {
-            "The diff begins at one merge base of this branch and the target branch, and there are others: merging makes something else \
-             of a file than the diff shows, which no reviewer was shown."
+    let (places, gap) = match merged {
+        Some(merged) => {
+            let places = unseen(merged, diff);
+            let gap = match &places[..] {
+                [] => return None,
+                [one] => format!("merging makes something else of {one} than the diff shows"),
+                [first, rest @ ..] => format!(
+                    "merging makes something else of {first} and {} more files than the diff shows",
+                    rest.len()
+                ),
+            };
+            (places, gap)
         }
-        _ => {
-            "The diff begins at one merge base of this branch and the target branch, and there are others: merging makes something else \
-             of some files than the diff shows, which no reviewer was shown."
+        None => {
+            let gap = "what merging changes besides the diff could not be worked out";
+            (Vec::new(), gap.to_owned())
         }
     };
-    Some(hold(reason).at(limited(&unseen)))
+    let reason = "The diff begins at one merge base of this branch and the target branch, and there are others: merging may change what \
+                  no reviewer was shown.";
+    Some(Unseen {
+        hold: hold(reason).at(limited(&places)),
+        gap: Some(gap),
+    })
+}
+
+fn hold(reason: &str) -> ApprovalHold {
+    ApprovalHold::new(HoldCause::TargetBranch, format!("{reason} {REMEDY}"))
 }
 
 /// The files that a merge makes other than they are on the target branch, and other than the diff shows them.

@@ -102,8 +102,8 @@ impl Scene {
         self.git(&["commit", "--quiet", "-m", path]);
     }
 
-    /// Returns the hold of an approval of `feature`.
-    async fn hold(&self) -> Option<ApprovalHold> {
+    /// Returns what merging `feature` changes unseen.
+    async fn check(&self) -> Option<Unseen> {
         let scratch = tempfile::tempdir().unwrap();
         let scratch = Utf8PathBuf::from_path_buf(scratch.path().to_owned()).unwrap();
         let range = Range::Commits {
@@ -124,7 +124,7 @@ impl Scene {
         let (diff, _) = diff::read(&job.repository, &subject.base_sha, &subject.head_sha, &scratch)
             .await
             .unwrap();
-        hold(&job, &diff, &scratch).await
+        check(&job, &diff, &scratch).await
     }
 }
 
@@ -152,12 +152,16 @@ async fn a_fix_that_a_crosswise_merge_takes_off_the_target_branch_withholds_the_
         "fix",
     ]);
     scene.commit("a.py", "a = 2\n");
-    let hold = scene.hold().await.expect("a hold");
+    let Unseen { hold, gap } = scene.check().await.expect("a hold");
     assert_eq!(hold.cause, HoldCause::TargetBranch);
     assert!(hold.reason.ends_with(REMEDY), "{}", hold.reason);
     assert_eq!(hold.places, ["pay.py"]);
+    assert_eq!(
+        gap.as_deref(),
+        Some("merging makes something else of pay.py than the diff shows")
+    );
 
     // What the remedy says: then the diff shows it.
     scene.git(&["merge", "--quiet", "--no-ff", "-m", "merge main", "main"]);
-    assert_eq!(scene.hold().await, None);
+    assert_eq!(scene.check().await, None);
 }
