@@ -14,6 +14,9 @@ use super::{change::Job, holds::limited};
 /// The way back to a single merge base.
 const REMEDY: &str = "Merge the target branch into this branch once more, or rebase this branch onto it; the review after that sees all of it.";
 
+/// The gap where the merge itself failed.
+const NOT_WORKED_OUT: &str = "what merging changes besides the diff could not be worked out";
+
 /// Changes of a merge that no reviewer is shown.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unseen {
@@ -55,10 +58,7 @@ pub(crate) async fn check(job: &Job, diff: &Diff, scratch: &Utf8Path) -> Option<
             };
             (places, gap)
         }
-        None => {
-            let gap = "what merging changes besides the diff could not be worked out";
-            (Vec::new(), gap.to_owned())
-        }
+        None => (Vec::new(), NOT_WORKED_OUT.to_owned()),
     };
     let reason = "The diff begins at one merge base of this branch and the target branch, and there are others: merging may change what \
                   no reviewer was shown.";
