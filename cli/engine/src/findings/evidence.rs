@@ -2,6 +2,7 @@
 
 mod citation;
 mod misnamed;
+mod second;
 mod standing;
 mod whole;
 
@@ -9,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use conclave_shared::{
     engineering_rule::OnBreach,
-    finding::{Doubt, EvidenceStatus, Finding, Fingerprint, Quote, fingerprint},
+    finding::{Doubt, EvidenceStatus, Finding, Fingerprint, fingerprint},
     path_kind::{PathKind, Role},
     reviewer::ReviewerName,
     severity::Severity,
@@ -18,12 +19,13 @@ use conclave_shared::{
 use self::{
     citation::{has_to_cite, rule_of, severity_by},
     misnamed::only_with_quote,
+    second::second_quote,
     standing::{Standing, stands, stands_in_patch},
     whole::is_quoted_whole,
 };
 use super::{
     RawFinding, doubts,
-    locate::{Place, locate, locate_adorned, nearest},
+    locate::{Place, locate, nearest},
     scan::Report,
     written::{category_of, claims_injection, confidence, parse_line, path_of, resolved, shorten},
 };
@@ -509,37 +511,6 @@ fn may_go_on(raw: &RawFinding, files: &[FileDiff], source: &mut impl SourceReade
             let content = source.read(&path, at_base)?;
             raw.may_go_on(&content)
         })
-    })
-}
-
-/// The second quote, if it stands where it says; a wrong one is left out, the finding then has to stand alone. So is one
-/// that repeats the first.
-fn second_quote(
-    raw: &RawFinding,
-    path: &str,
-    first: Place,
-    files: &HashMap<&str, &FileDiff>,
-    source: &mut impl SourceReader,
-) -> Option<Quote> {
-    let file = named_file(raw, "second_file", files)?;
-    let code = raw.code("second_evidence").filter(|code| !code.trim().is_empty())?;
-    let near = raw
-        .get("second_line")
-        .and_then(|text| parse_line(text).ok())
-        .unwrap_or(1);
-    let content = source.read(&file, false)?;
-    let (place, quote) = locate(&content, code, near, |_| false).or_else(|| locate_adorned(&content, code))?;
-    if file == path && place.lines().any(|line| first.lines().contains(&line)) {
-        return None;
-    }
-    Some(Quote {
-        line: place.line,
-        code: if file == CONTEXT_FILE {
-            quote
-        } else {
-            place.code(&content)
-        },
-        file,
     })
 }
 
