@@ -17,7 +17,9 @@ use crate::{
 };
 
 /// History that comes with a commit: enough to connect most branches with their base.
-const DEPTH: &str = "--depth=50";
+const DEPTH: [&str; 1] = ["--depth=50"];
+/// A longer one, of commits without their directories and files.
+const COMMITS_ALONE: [&str; 2] = ["--depth=1000", "--filter=tree:0"];
 
 /// The advice where a partial clone could not be completed.
 const WITHOUT_FILTER: &str =
@@ -127,7 +129,7 @@ pub async fn with_commits(
     let mut reasons = Vec::new();
     for remote in &settings.remotes {
         for commit in missing.clone() {
-            if let Err(reason) = fetch(&repository, remote, commit, settings).await {
+            if let Err(reason) = fetch(&repository, remote, commit, &DEPTH, settings).await {
                 reasons.push(format!("{}: {reason}", remote.host()));
             }
         }
@@ -154,6 +156,24 @@ pub async fn with_commits(
     Err(GitError::MissingCommit(commit.to_owned(), reason, settings.remedy))
 }
 
+/// A new repository at `target` with these commits and those before them, without directories and files; `None` where no remote
+/// gives them.
+pub async fn with_history(wanted: &[&str], settings: &FetchSettings, target: &Utf8Path) -> Option<Repository> {
+    let repository = empty(wanted, target).await.ok()?;
+    for remote in &settings.remotes {
+        let mut is_whole = true;
+        for commit in wanted {
+            is_whole &= fetch(&repository, remote, commit, &COMMITS_ALONE, settings)
+                .await
+                .is_ok();
+        }
+        if is_whole {
+            return Some(repository);
+        }
+    }
+    None
+}
+
 async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&'w str> {
     let mut missing = Vec::new();
     for commit in wanted {
@@ -165,7 +185,7 @@ async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&
 }
 
 /// A bare repository without any configuration of the checkout's.
-async fn empty(wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
+pub(crate) async fn empty(wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
     std::fs::create_dir_all(target).map_err(GitError::Pipe)?;
     let format = object_format(wanted.first().copied().unwrap_or_default());
     let arguments = ["init", "--quiet", "--bare", "--template=", format, "."];
@@ -181,7 +201,7 @@ fn lend(checkout: &Repository, target: &Utf8Path) -> Result<(), GitError> {
 }
 
 /// The same with the checkout's history, so that the server need not send what is here.
-async fn borrow(checkout: &Repository, target: &Utf8Path) -> Result<(), GitError> {
+pub(crate) async fn borrow(checkout: &Repository, target: &Utf8Path) -> Result<(), GitError> {
     lend(checkout, target)?;
     // Where the checkout's history is cut off, ours is, too.
     let shallow = checkout.text(&["rev-parse", "--git-path", "shallow"]).await?;
@@ -196,19 +216,24 @@ async fn borrow(checkout: &Repository, target: &Utf8Path) -> Result<(), GitError
     Ok(())
 }
 
-async fn fetch(repository: &Repository, remote: &Remote, commit: &str, settings: &FetchSettings) -> Result<(), String> {
-    let arguments = [
+/// Fetches a commit, and of its history what the options say.
+async fn fetch(
+    repository: &Repository,
+    remote: &Remote,
+    commit: &str,
+    history: &[&str],
+    settings: &FetchSettings,
+) -> Result<(), String> {
+    let mut arguments = vec![
         "fetch",
         "--quiet",
         "--no-tags",
         "--no-write-fetch-head",
         "--no-recurse-submodules",
         "--no-auto-maintenance",
-        DEPTH,
-        "--end-of-options",
-        &remote.url,
-        commit,
     ];
+    arguments.extend(history);
+    arguments.extend(["--end-of-options", &remote.url, commit]);
     let mut command = command::git(repository.root(), &repository.stores, &arguments);
     command
         .env("GIT_ALLOW_PROTOCOL", remote.transport())

@@ -108,8 +108,12 @@ pub(crate) async fn execute(
         &instructions,
         (whose_words(settings), &prompt_paths),
         &prepared.spool,
-    )
-    .await?;
+    );
+    // A push of large files can keep it busy for long.
+    let prior = tokio::select! {
+        _ = run.context.signals.arrived() => return Ok(None),
+        prior = prior => prior?,
+    };
     memory::give_a_moment(&mut prepared.memory).await;
     let mailbox = incremental::mailbox(&prepared.job);
     let models = LiveModels::new(&prepared.config);

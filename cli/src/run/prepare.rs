@@ -8,6 +8,7 @@ pub(crate) mod holds;
 pub(crate) mod incremental;
 pub(crate) mod lock_files;
 pub(crate) mod memory;
+pub(crate) mod merging;
 pub(crate) mod organization;
 pub(crate) mod overrides;
 pub(crate) mod own_reviewers;
@@ -156,6 +157,7 @@ pub(crate) async fn prepare(
         own,
         organization,
         failures,
+        merging_gap,
         memory,
     } = loaded;
     lead_with_configuration(&mut warnings, &follower);
@@ -202,7 +204,8 @@ pub(crate) async fn prepare(
         focus: focus.as_ref(),
         classes: &settings.classes(),
     };
-    let plan = plan(&input)?;
+    let mut plan = plan(&input)?;
+    plan.gaps.extend(merging_gap);
     let models = explain(&plan, &input);
     let mut of_plan = warnings_of_plan(&plan, &overrides, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
@@ -249,6 +252,8 @@ struct Loaded {
     organization: Organization,
     /// What the organization's plugins failed at.
     failures: Vec<String>,
+    /// The gap that changes of the merge make in the review.
+    merging_gap: Option<String>,
     memory: Recall,
 }
 
@@ -263,8 +268,10 @@ async fn load(
     arguments: &PlanningArguments,
     scratch: &Utf8Path,
 ) -> Result<Loaded, Failure> {
-    let job = source.load().await?;
+    let mut job = source.load().await?;
     let ((diff, spool), repo) = diff_and_settings(&job, scratch, &of_repository).await?;
+    let merging = merging::check(&job, &diff, scratch).await;
+    job.holds.extend(merging.as_ref().map(|unseen| unseen.hold.clone()));
     let memory = recall(memory, &repo);
     // Before the noise is taken out: lock files are a part of it.
     let head = &job.subject.head_sha;
@@ -289,6 +296,7 @@ async fn load(
         own,
         organization,
         failures,
+        merging_gap: merging.and_then(|unseen| unseen.gap),
         memory,
     })
 }

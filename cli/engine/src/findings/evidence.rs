@@ -1,6 +1,8 @@
 //! The evidence check: the quoted code must exist, and the line is corrected to where it stands.
 
 mod citation;
+mod misnamed;
+mod second;
 mod standing;
 mod whole;
 
@@ -8,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use conclave_shared::{
     engineering_rule::OnBreach,
-    finding::{Doubt, EvidenceStatus, Finding, Fingerprint, Quote, fingerprint},
+    finding::{Doubt, EvidenceStatus, Finding, Fingerprint, fingerprint},
     path_kind::{PathKind, Role},
     reviewer::ReviewerName,
     severity::Severity,
@@ -16,20 +18,24 @@ use conclave_shared::{
 
 use self::{
     citation::{has_to_cite, rule_of, severity_by},
+    misnamed::only_with_quote,
+    second::second_quote,
     standing::{Standing, stands, stands_in_patch},
     whole::is_quoted_whole,
 };
 use super::{
     RawFinding, doubts,
-    locate::{Place, locate, locate_adorned, nearest},
+    locate::{Place, locate, nearest},
     scan::Report,
-    written::{category_of, claims_injection, confidence, normalise_path, parse_line, path_of, resolved, shorten},
+    written::{category_of, claims_injection, confidence, parse_line, path_of, resolved, shorten},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
     review::CONTEXT_FILE,
     rules::{RuleBook, RuleInForce},
 };
+
+pub use self::misnamed::also_meant;
 
 /// Reads a file of the reviewed commit (or of the base, for a deleted file).
 pub trait SourceReader {
@@ -175,7 +181,7 @@ fn lost(
 ) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
     let category = category_in(raw);
-    let file = path_of(&text("file"), files);
+    let file = path_of(raw.code("file").unwrap_or_default(), files);
     let cited = rules.zip(raw.get("rule")).map(|(rules, id)| rules.named(id));
     let cited = cited.unwrap_or_default();
     let rule = match cited[..] {
@@ -257,7 +263,37 @@ fn severity_in(raw: &RawFinding) -> Result<Severity, Refusal> {
         .ok_or_else(|| unreadable(format!("`{}` is not a severity; {SEVERITIES}", shorten(text))))
 }
 
+/// The path that a finding names.
+fn named_file(raw: &RawFinding, field: &str, files: &HashMap<&str, &FileDiff>) -> Option<String> {
+    let known = |path: &str| files.contains_key(path);
+    Some(resolved(raw.code(field)?, known, files.keys().copied()))
+}
+
+/// Checks a finding in the file that it names, and where its quote does not stand there, in the only changed one that it can mean
+/// besides.
 fn check_one(
+    reviewer: &ReviewerName,
+    raw: &RawFinding,
+    files: &HashMap<&str, &FileDiff>,
+    rules: Option<&RuleBook>,
+    source: &mut impl SourceReader,
+) -> Result<Finding, Refusal> {
+    let path = named_file(raw, "file", files).unwrap_or_default();
+    let refusal = match check_in(&path, reviewer, raw, files, rules, source) {
+        Err(refusal @ (Refusal::Hallucinated(_) | Refusal::Misquoted(..))) => refusal,
+        checked => return checked,
+    };
+    let is_there = files.contains_key(path.as_str()) || source.read(&path, false).is_some();
+    let meant = also_meant(&path, is_there, files.values().copied());
+    let Some(other) = only_with_quote(raw, meant, source) else {
+        return Err(refusal);
+    };
+    check_in(other, reviewer, raw, files, rules, source)
+}
+
+/// Checks a finding in the file at this path.
+fn check_in(
+    path: &str,
     reviewer: &ReviewerName,
     raw: &RawFinding,
     files: &HashMap<&str, &FileDiff>,
@@ -270,36 +306,32 @@ fn check_one(
             .ok_or_else(|| Refusal::Unreadable(name, format!("it has no <{name}>")))
     };
     let severity = severity_in(raw)?;
-    let path = resolved(
-        required("file")?,
-        |path| files.contains_key(path),
-        files.keys().copied(),
-    );
-    let line = line_of(raw, &path, files, source).map_err(|fault| Refusal::Unreadable("line", fault))?;
+    required("file")?;
+    let line = line_of(raw, path, files, source).map_err(|fault| Refusal::Unreadable("line", fault))?;
     required("claim")?;
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
         .ok_or_else(|| Refusal::Unreadable("evidence", "it has no <evidence>".into()))?;
     let category = category_in(raw);
-    let is_poor = is_about_poor_instructions(reviewer, &path, &category);
+    let is_poor = is_about_poor_instructions(reviewer, path, &category);
     // Hostile text in a title or a comment stands in the context file, which is not part of the diff.
-    let file = files.get(path.as_str()).copied();
+    let file = files.get(path).copied();
     let at_base = match file {
         Some(file) => file.kind == ChangeKind::Deleted,
         None if path == CONTEXT_FILE || is_poor => false,
         None => {
             return Err(Refusal::Hallucinated(format!(
                 "{} is not part of this change",
-                shorten(&path)
+                shorten(path)
             )));
         }
     };
     // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
     let rules = rules.filter(|_| category != Finding::PROMPT_INJECTION);
-    let rule = rule_of(reviewer, raw, rules, &path)?;
+    let rule = rule_of(reviewer, raw, rules, path)?;
     let content = source
-        .read(&path, at_base)
-        .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
+        .read(path, at_base)
+        .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(path))))?;
     let changed = |line: u32| file.is_some_and(|file| changes(file, at_base, line));
     // Words that steered and are gone steer nothing.
     let may_be_gone = !at_base && category != Finding::PROMPT_INJECTION;
@@ -313,7 +345,7 @@ fn check_one(
         removed,
     } = standing.ok_or_else(|| {
         let quote = raw.code("evidence").unwrap_or_default();
-        let reason = format!("the quoted code does not stand in {}", shorten(&path));
+        let reason = format!("the quoted code does not stand in {}", shorten(path));
         Refusal::Misquoted(reason, nearest(&content, quote, line))
     })?;
     // A line of the context file has more on it than the quote: the marks of its sections.
@@ -322,7 +354,7 @@ fn check_one(
         None => quote,
     };
     let end = last_line(&raw, place, line);
-    let second = second_quote(&raw, &path, place, source);
+    let second = second_quote(&raw, path, place, files, source);
     let fix = raw.code("fix").filter(|fix| !fix.trim().is_empty()).map(str::to_owned);
     let mut finding = Finding {
         id: String::new(),
@@ -334,7 +366,7 @@ fn check_one(
             None => severity,
         },
         rule: rule.map(RuleInForce::cite),
-        fingerprint: identity(is_poor, &path, &category, removed.as_deref().unwrap_or(&evidence)),
+        fingerprint: identity(is_poor, path, &category, removed.as_deref().unwrap_or(&evidence)),
         category,
         line: place.line,
         end_line: (end > place.line).then_some(end),
@@ -352,7 +384,7 @@ fn check_one(
         } else {
             EvidenceStatus::Moved
         },
-        file: path,
+        file: path.to_owned(),
         doubts: Vec::new(),
     };
     let is_unchanged = file.is_some_and(|file| has_lines(file, at_base)) && !place.lines().any(changed);
@@ -472,38 +504,13 @@ fn has_lines(file: &FileDiff, at_base: bool) -> bool {
 
 /// The field of the finding, if there is one, of which the tags that ended it can be quoted code.
 fn may_go_on(raw: &RawFinding, files: &[FileDiff], source: &mut impl SourceReader) -> Option<&'static str> {
-    let paths = [raw.get("file"), raw.get("second_file")];
+    let paths = [raw.code("file"), raw.code("second_file")];
     paths.into_iter().flatten().find_map(|path| {
         let path = path_of(path, files);
         [false, true].into_iter().find_map(|at_base| {
             let content = source.read(&path, at_base)?;
             raw.may_go_on(&content)
         })
-    })
-}
-
-/// The second quote, if it stands where it says; a wrong one is left out, the finding then has to stand alone. So is one
-/// that repeats the first.
-fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl SourceReader) -> Option<Quote> {
-    let file = normalise_path(raw.get("second_file")?);
-    let code = raw.code("second_evidence").filter(|code| !code.trim().is_empty())?;
-    let near = raw
-        .get("second_line")
-        .and_then(|text| parse_line(text).ok())
-        .unwrap_or(1);
-    let content = source.read(&file, false)?;
-    let (place, quote) = locate(&content, code, near, |_| false).or_else(|| locate_adorned(&content, code))?;
-    if file == path && place.lines().any(|line| first.lines().contains(&line)) {
-        return None;
-    }
-    Some(Quote {
-        line: place.line,
-        code: if file == CONTEXT_FILE {
-            quote
-        } else {
-            place.code(&content)
-        },
-        file,
     })
 }
 

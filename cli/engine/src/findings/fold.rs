@@ -28,9 +28,33 @@ pub(crate) fn single_blanks(line: &str) -> String {
 /// A line in the form in which it is compared: without invisible characters, compatibility forms and look-alikes folded,
 /// white space as single blanks.
 pub(crate) fn folded(line: &str) -> String {
-    if line.is_ascii() && !line.contains(['m', '0', '1', 'I', '|', '"', '`']) {
+    if !line.is_ascii() {
+        return folded_by_tables(line);
+    }
+    if !line.contains(FOLDED_IN_ASCII) {
         return single_blanks(line);
     }
+    let mut folded = String::with_capacity(line.len() + line.len() / 4);
+    for sign in line.chars() {
+        match sign {
+            'm' => folded.push_str("rn"),
+            '0' => folded.push('O'),
+            '1' | 'I' | '|' => folded.push('l'),
+            '"' => folded.push_str("''"),
+            '`' => folded.push('\''),
+            // As all of these tables have it, but only beside one of the others.
+            '%' => folded.push_str("\u{b0}/\u{2080}"),
+            sign => folded.push(sign),
+        }
+    }
+    single_blanks(&folded)
+}
+
+/// Characters of ASCII for which others are taken that look the same.
+const FOLDED_IN_ASCII: [char; 7] = ['m', '0', '1', 'I', '|', '"', '`'];
+
+/// The same of any line, which takes ten times as long.
+fn folded_by_tables(line: &str) -> String {
     let visible = line.chars().filter(|character| !is_invisible(*character));
     let plain: String = visible
         .map(|character| if is_separator(character) { ' ' } else { character })
@@ -124,6 +148,20 @@ mod tests {
             assert_eq!(folded(one), folded(other), "{one:?}");
         }
         assert_ne!(folded("value = load(key)"), folded("value = store(key)"));
+    }
+
+    #[test]
+    fn ascii_is_folded_as_the_tables_fold_it() {
+        for sign in '\0'..='\u{7f}' {
+            for line in [format!("m{sign}x% {sign}"), format!("{sign}{sign}")] {
+                let expected = if line.contains(FOLDED_IN_ASCII) {
+                    folded_by_tables(&line)
+                } else {
+                    single_blanks(&line)
+                };
+                assert_eq!(folded(&line), expected, "{line:?}");
+            }
+        }
     }
 
     #[test]

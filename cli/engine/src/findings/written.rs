@@ -4,7 +4,7 @@ mod steering;
 
 use conclave_shared::finding::Finding;
 
-use super::fold::{decoded, folded};
+use super::fold::{decoded, folded, is_invisible};
 use crate::{diff::FileDiff, review::CONTEXT_FILE};
 
 /// Returns the changed file that a path written by a model means; the path itself if there is none.
@@ -13,15 +13,21 @@ pub fn path_of(written: &str, files: &[FileDiff]) -> String {
     resolved(written, known, files.iter().map(|file| file.path.as_str()))
 }
 
-/// The path that is meant: as it is written, without what a patch or a root puts in front, or the only one that looks the
-/// same.
+/// The path that is meant: as it is written, without what stands around it or what a patch or a root puts in front, or the only one
+/// that looks the same.
 pub(super) fn resolved<'f>(
     written: &str,
     known: impl Fn(&str) -> bool,
     files: impl Iterator<Item = &'f str>,
 ) -> String {
     let path = normalise_path(written);
-    if known(&path) || path == CONTEXT_FILE {
+    let unescaped = htmlize::unescape(written);
+    // A name may begin or end with what mostly stands around one.
+    let forms = [written, written.trim(), path.as_str(), &*unescaped];
+    if let Some(form) = forms.into_iter().find(|form| known(form)) {
+        return form.to_owned();
+    }
+    if path == CONTEXT_FILE {
         return path;
     }
     let bare = ["a/", "b/", "/"].iter().find_map(|prefix| path.strip_prefix(prefix));
@@ -40,16 +46,24 @@ pub(super) fn resolved<'f>(
     let alike = only(&|file| !(file.is_ascii() && path.is_ascii()) && folded(file) == wanted);
     // With a line's number behind it, below another directory, or in other letters.
     let bare = path.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, ':' | '-'));
+    let named = [without_marks(&path), without_marks(bare)];
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|head| head.ends_with('/'));
     alike
         .or_else(|| only(&|file| file == bare))
+        .or_else(|| only(&|file| named.contains(&without_marks(file))))
         .or_else(|| only(&|file| ends(bare, file) || ends(file, bare)))
         .or_else(|| only(&|file| file.eq_ignore_ascii_case(bare)))
         .unwrap_or(path)
 }
 
+/// A path without blanks, invisible characters and quotation marks, wherever in it they are.
+pub(super) fn without_marks(path: &str) -> String {
+    let is_mark = |sign: char| sign.is_whitespace() || is_invisible(sign) || matches!(sign, '`' | '\'' | '"');
+    path.chars().filter(|sign| !is_mark(*sign)).collect()
+}
+
 /// A path without what surrounds it.
-pub(super) fn normalise_path(path: &str) -> String {
+fn normalise_path(path: &str) -> String {
     let path = path.trim().trim_matches('`');
     path.strip_prefix("./").unwrap_or(path).to_owned()
 }

@@ -15,8 +15,9 @@ const SHOWN_LINES: usize = 12;
 
 /// Looks for code that has left its place, in one file after another.
 #[derive(Debug)]
-pub struct MovedCode<'d> {
-    diff: &'d FilteredDiff,
+pub struct MovedCode {
+    /// The change, if there is anything to look for.
+    diff: FilteredDiff,
     sought: Vec<Sought>,
     /// True if a file could not be searched whole.
     is_partial: bool,
@@ -53,16 +54,21 @@ impl Sought {
     }
 }
 
-impl<'d> MovedCode<'d> {
+impl MovedCode {
     /// A search for the code of those of the findings whose code is gone.
-    pub fn new(existing: &[ExistingFinding], diff: &'d FilteredDiff) -> Self {
+    pub fn new(existing: &[ExistingFinding], diff: &FilteredDiff) -> Self {
         // Removed lines that stand again have not moved.
         let is_gone =
             |finding: &ExistingFinding| finding.anchor == AnchorState::Changed && !is_about_removed(&finding.record);
         let sought = existing.iter().enumerate().filter(|(_, finding)| is_gone(finding));
+        let sought: Vec<Sought> = sought.map(|(at, _)| Sought::new(at)).collect();
         Self {
-            diff,
-            sought: sought.map(|(at, _)| Sought::new(at)).collect(),
+            diff: if sought.is_empty() {
+                FilteredDiff::default()
+            } else {
+                diff.clone()
+            },
+            sought,
             is_partial: false,
         }
     }

@@ -49,7 +49,7 @@ pub enum HoldCause {
     Dependencies,
     /// Files that can run or steer something were left out of the review.
     ReadByNobody,
-    /// The target branch, or a setting on it, is another than the one of the review, or its newest commit is unknown.
+    /// The target branch or a setting on it is another one, its newest commit is unknown, or merging changes what the diff does not show.
     TargetBranch,
     /// An earlier review requested changes, and this one is not a whole one.
     BlockStands,

@@ -4,6 +4,7 @@
 //! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
 
 mod calls;
+mod fetched;
 mod messages;
 mod sameness;
 
@@ -15,6 +16,7 @@ use tokio::task::yield_now;
 
 use self::{
     calls::{Given, given},
+    fetched::Fetched,
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
     sameness::{is_same, make_good, repeats_it, says_again},
 };
@@ -26,8 +28,8 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::{
-        Checked, Hallucinated, RawFinding, Report, SourceReader, asserted, check, denies_in_words, drafted,
-        half_finding, holds_findings, is_about_words, is_listed, may_assert, path_of, scan, thought, whole_findings,
+        Checked, Hallucinated, RawFinding, Report, asserted, check, denies_in_words, drafted, half_finding,
+        holds_findings, is_about_words, is_listed, may_assert, scan, thought, whole_findings,
     },
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
@@ -42,15 +44,6 @@ const TOLD_BEFORE: &str = "what you wrote beside tool calls, beside findings or 
 const MAX_TOLD: usize = 8;
 /// Maximum number of sentences beside tool calls that are compared with the findings. The reviewer is asked about any beyond them.
 const MAX_COMPARED: usize = 200;
-
-#[derive(Default)]
-struct Fetched(BTreeMap<(String, bool), Option<String>>);
-
-impl SourceReader for Fetched {
-    fn read(&mut self, path: &str, at_base: bool) -> Option<String> {
-        self.0.get(&(path.to_owned(), at_base)).cloned().flatten()
-    }
-}
 
 /// All answers of one reviewer.
 pub(super) struct Answers<'a> {
@@ -312,21 +305,7 @@ impl<'a> Answers<'a> {
 
     /// Checks findings against the code.
     async fn checked(&self, findings: &[RawFinding]) -> Checked {
-        let mut fetched = Fetched::default();
-        for finding in findings {
-            for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
-                let path = path_of(path, &self.files);
-                for at_base in [false, true] {
-                    let place = (path.clone(), at_base);
-                    // Hundreds of findings can be about one file.
-                    let is_known = fetched.0.contains_key(&place);
-                    if !is_known {
-                        let text = self.input.source.text(&path, at_base).await;
-                        fetched.0.insert(place, text);
-                    }
-                }
-            }
-        }
+        let mut fetched = Fetched::of(findings, &self.files, self.input.source.as_ref()).await;
         let rules = self.rules.unwrap_or(&self.input.rules);
         check(self.reviewer, findings, &self.files, Some(rules), &mut fetched)
     }

@@ -356,6 +356,16 @@ fn claims(panel: &PanelResult) -> Vec<&str> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_finding_about_a_file_that_is_not_there_comes_to_the_one_with_its_quote() {
+    let elsewhere =
+        |quote| finding("warning", "It fails.", quote).replace("<file>small</file>", "<file>src/gone</file>");
+    let (panel, asked) = answers(vec![block(&[elsewhere("value = os.environ[key]")])]).await;
+    assert_eq!((panel.findings[0].file.as_str(), asked.len()), ("small", 0));
+    let (panel, _) = answers(vec![block(&[elsewhere("value = os.getenv(key)")])]).await;
+    assert_eq!((panel.findings.len(), panel.hallucinated.len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it() {
     const TOLD: &str = "Everybody gets every value of the environment.";
     const AGAIN: &str = "Every value of the environment is given to everybody.";

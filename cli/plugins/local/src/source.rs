@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use conclave_engine::{review::ReviewSubject, untrusted::Untrusted};
-use conclave_git::{GitError, Repository, Snapshot, Uncommitted};
+use conclave_git::{GitError, Parting, Repository, Snapshot, Uncommitted};
 
 use crate::Range;
 
@@ -31,6 +31,8 @@ pub struct LocalReview {
     pub subject: ReviewSubject,
     /// A repository that can read both commits.
     pub repository: Repository,
+    /// At how many commits the work and what it is compared with parted.
+    pub parting: Parting,
     /// What the person should know.
     pub notes: Vec<String>,
 }
@@ -77,6 +79,7 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
     let mut needed = vec![merge_base.as_str(), head.as_str()];
     needed.extend(settings.as_deref());
     repository.ensure_whole(&needed).await?;
+    let parting = repository.parting(&merge_base, &base, &head).await?;
     let subjects = repository.subjects(&merge_base, &head).await?;
     let project = repository.root().file_name().unwrap_or("repository").to_owned();
     let subject = ReviewSubject {
@@ -94,6 +97,7 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
     Ok(LocalReview {
         subject,
         repository,
+        parting,
         notes,
     })
 }

@@ -9,7 +9,7 @@ use conclave_engine::{
     review::{ApprovalHold, CarryOver, ReviewMode, ReviewSubject},
 };
 use conclave_forge::Publisher;
-use conclave_git::{Repository, places_around};
+use conclave_git::{Parting, Repository, places_around};
 use conclave_plugin_local::{Range, load};
 use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
@@ -23,6 +23,8 @@ pub(crate) struct Job {
     pub(crate) subject: ReviewSubject,
     /// Where its commits are.
     pub(crate) repository: Repository,
+    /// At how many commits the change and its target branch parted.
+    pub(crate) parting: Parting,
     /// Where the review is posted; nowhere means that it is only printed.
     pub(crate) forge: Option<Arc<dyn Forge>>,
     /// What the job says about posting.
@@ -37,7 +39,7 @@ pub(crate) struct Job {
     pub(crate) author: Option<u64>,
     /// Remarks for the person.
     pub(crate) notes: Vec<String>,
-    /// Why the bot withholds its approval, as far as the forge tells.
+    /// Why the bot withholds its approval, as far as the forge and the history tell.
     pub(crate) holds: Vec<ApprovalHold>,
     /// Fetches commits that become necessary after the review began.
     pub(crate) later: Option<LaterCommits>,
@@ -130,6 +132,7 @@ impl Source {
                 // A job may be the first to run with another secret: the log says it before anything is paid for.
                 let unreadable = info.holds.iter().filter(|hold| hold.cause.may_hide_a_block());
                 notes.extend(unreadable.map(|hold| hold.reason.clone()));
+                let parting = later.parting(&repository, &subject).await;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
                 let mut carry_over = info.carry_over.clone();
@@ -140,6 +143,7 @@ impl Source {
                 Ok(Job {
                     subject,
                     repository,
+                    parting,
                     forge: post.map(|_| publisher as _),
                     posting: post.unwrap_or_default(),
                     secret,
@@ -161,6 +165,7 @@ impl Source {
                 Ok(Job {
                     subject: review.subject,
                     repository: review.repository,
+                    parting: review.parting,
                     forge: None,
                     posting: Posting::default(),
                     secret,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::review::ReviewSubject;
 use conclave_forge::ForgeWords;
-use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
+use conclave_git::{FetchSettings, GitError, Parting, Remote, Repository, with_commits, with_history};
 use conclave_shared::config::{Limits, seconds};
 use secrecy::ExposeSecret;
 
@@ -66,6 +66,28 @@ impl LaterCommits {
     /// A repository that has this commit, besides what the given one has.
     pub(crate) async fn with(&self, repository: &Repository, commit: &str) -> Result<Repository, GitError> {
         with_commits(Some(repository.clone()), &[commit], &self.fetching, &self.target).await
+    }
+
+    /// At how many commits the change and its target branch parted. The commits are fetched where the history that is here does not say.
+    pub(crate) async fn parting(&self, repository: &Repository, subject: &ReviewSubject) -> Parting {
+        let Some(target) = subject.moved_target() else {
+            return Parting::Once;
+        };
+        let (base, head) = (subject.base_sha.as_str(), subject.head_sha.as_str());
+        match repository.parting(base, target, head).await {
+            Ok(Parting::Unknown) | Err(_) => {}
+            Ok(known) => return known,
+        }
+        let place = self.target.with_file_name("history.git");
+        let Some(history) = with_history(&[head, target], &self.fetching, &place).await else {
+            return Parting::Unknown;
+        };
+        match history.parting(base, target, head).await {
+            Ok(Parting::Several { .. }) => Parting::SeveralFarBack,
+            Ok(known) => known,
+            // A review goes on without the answer, and the approval is withheld.
+            Err(_) => Parting::Unknown,
+        }
     }
 }
 

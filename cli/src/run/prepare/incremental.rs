@@ -26,6 +26,8 @@ use crate::{
 
 /// Maximum length of a file that is searched for code that was moved, in bytes.
 const MAX_SEARCHED: usize = 8 << 20;
+/// Number of files whose contents are held at once for that search.
+const SEARCHED_AT_ONCE: usize = 16;
 
 /// Takes out of the diff what was reviewed as it is, and finds the earlier findings again. The plan is made before, of the
 /// whole diff: how risky a merge request is does not depend on how often somebody pushed to it.
@@ -198,36 +200,64 @@ async fn follow(
     written: &str,
 ) -> Result<(), Failure> {
     let described = written_by_people(subject, &[]);
-    let existing = &mut subject.existing_findings;
-    let mut moved = MovedCode::new(existing, diff);
+    let existing = std::mem::take(&mut subject.existing_findings);
+    let mut moved = MovedCode::new(&existing, diff);
     // Names are separated by line feeds.
     let (odd, paths): (Vec<String>, Vec<String>) =
-        moved.files(existing).into_iter().partition(|path| path.contains('\n'));
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| format!("{}:{path}", subject.head_sha))
-        .collect();
-    let mut search = |path: &str, bytes: &[u8], is_whole| {
-        moved.search(existing, path, &text_or_lossy(bytes), is_whole);
-    };
-    let take = |at: usize, blob: Option<Blob>| {
-        if let Some(blob) = blob {
-            search(&paths[at], &blob.content, !blob.is_cut());
-        }
-    };
-    if !names.is_empty() {
+        moved.files(&existing).into_iter().partition(|path| path.contains('\n'));
+    let mut search = Search { moved, existing };
+    for paths in paths.chunks(SEARCHED_AT_ONCE) {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| format!("{}:{path}", subject.head_sha))
+            .collect();
+        let mut texts = Vec::new();
+        let take = |at: usize, blob: Option<Blob>| {
+            if let Some(blob) = blob {
+                let is_whole = !blob.is_cut();
+                texts.push((paths[at].clone(), blob.content, is_whole));
+            }
+        };
         repository.read_blobs(&names, MAX_SEARCHED, take).await?;
+        search = search.through(texts).await?;
     }
     for path in odd {
         if let Some(bytes) = repository.file(&subject.head_sha, &path).await? {
-            moved.search(existing, &path, &text_or_lossy(&bytes), true);
+            search = search.through(vec![(path, bytes, true)]).await?;
         }
     }
-    moved.search(existing, CONTEXT_FILE, written, true);
-    moved.search_description(existing, &described);
-    moved.search_names(existing);
-    moved.settle(existing);
+    let Search {
+        mut moved,
+        mut existing,
+    } = search;
+    moved.search(&existing, CONTEXT_FILE, written, true);
+    moved.search_description(&existing, &described);
+    moved.search_names(&existing);
+    moved.settle(&mut existing);
+    subject.existing_findings = existing;
     Ok(())
+}
+
+/// Earlier findings, and the search for the code of those whose lines have lost it.
+struct Search {
+    moved: MovedCode,
+    existing: Vec<ExistingFinding>,
+}
+
+impl Search {
+    /// Searches these files, each with its content and whether that is all of it. One can take seconds, during which a stop has to be
+    /// heard.
+    async fn through(mut self, texts: Vec<(String, Vec<u8>, bool)>) -> Result<Self, Failure> {
+        let searching = tokio::task::spawn_blocking(move || {
+            for (path, bytes, is_whole) in texts {
+                self.moved
+                    .search(&self.existing, &path, &text_or_lossy(&bytes), is_whole);
+            }
+            self
+        });
+        let failed = Failure::io("look for the code of earlier findings");
+        searching.await.map_err(|error| failed(error.into()))
+    }
 }
 
 /// The identities of the changed files' texts, if any of these findings can be known by one.

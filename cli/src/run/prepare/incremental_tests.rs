@@ -237,6 +237,7 @@ impl Scene {
         let mut job = Job {
             subject: info.subject.clone(),
             repository,
+            parting: conclave_git::Parting::Once,
             forge: None,
             posting: Posting::default(),
             secret: None,
@@ -1939,4 +1940,18 @@ async fn a_thread_that_gitlab_does_not_resolve_is_resolved_by_the_next_run() {
     scene.resolve("bad one", scene.bob, false);
     scene.run_judged(&[], says("bad one", "fixed")).await;
     assert_eq!(scene.threads(), [open, OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn the_search_for_code_that_was_moved_keeps_no_stop_waiting() {
+    let search = Search {
+        moved: MovedCode::new(&[], &FilteredDiff::default()),
+        existing: Vec::new(),
+    };
+    let text = "x\n".repeat(1 << 18).into_bytes();
+    tokio::select! {
+        biased;
+        _ = search.through(vec![("big.py".to_owned(), text, true)]) => panic!("it was at work on this thread"),
+        () = std::future::ready(()) => {}
+    }
 }
