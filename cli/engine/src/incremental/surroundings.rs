@@ -1,8 +1,13 @@
 //! The surroundings of code that refutes a finding: with them it counts as code that the change leaves alone, and by them a later review
 //! knows that it stands where the judge saw it, and that no copy of it stands in for it.
 
+mod assigned;
 mod block;
+mod declared;
+mod imported;
+mod parameters;
 mod uses;
+mod words;
 
 use self::block::Code;
 pub use self::uses::UsedAs;
