@@ -6,6 +6,7 @@ use conclave_shared::{finding::Finding, path_kind::PathKind};
 use super::{
     code_lines::{CodeLine, code_lines, is_import},
     fold::single_blanks,
+    holder::Holder,
     locate::{Place, locate_whole},
     relation::Names,
 };
@@ -48,8 +49,10 @@ pub(crate) struct QuotedFile<'a> {
 }
 
 /// Checks a quote against a finding, in a review in which these findings accuse code: it has to stand, and to say something that the
-/// finding's own quote does not. `Err` says in words for the model what is wrong with it.
+/// finding's own quote does not. `accused` is the text at head of the finding's file, if there is one. `Err` says in words for the model
+/// what is wrong with it.
 pub(crate) fn check_refutation(
+    accused: Option<&str>,
     finding: &Finding,
     accusing: &[Finding],
     file: QuotedFile<'_>,
@@ -85,11 +88,12 @@ pub(crate) fn check_refutation(
     }
     // What people write has no names that a program could compare.
     let is_code = !PathKind::of(&finding.file).is_prose();
-    let names = Names::of(finding);
-    if is_code && !telling.iter().any(|code| names.are_in(code)) {
+    if is_code && !is_related(accused, finding, file, lines.as_deref(), place, &telling) {
         return Err(
-            "no line of the quote has to do with the finding: one has to use a name that the finding's own code, or code in its \
-             claim, uses too, as in the check of that value or the definition of what is called, and to do more than to copy it"
+            "no line of the quote has to do with the finding: one has to use a name of two letters or more that the finding's own code, or \
+             code in its claim, uses too, as in the check of that value or the definition of what is called, and to do more than to \
+             copy it. Words of the language and what stands in texts do not count. A guard of a base class needs the header of that \
+             class in the quote, and a table of routes the line with the class and the method"
                 .to_owned(),
         );
     }
@@ -99,6 +103,30 @@ pub(crate) fn check_refutation(
         code: place.code(file.head),
         is_of_this_change: at_base(file, place).is_none(),
     })
+}
+
+/// Returns whether quoted code has to do with the finding.
+fn is_related(
+    accused: Option<&str>,
+    finding: &Finding,
+    file: QuotedFile<'_>,
+    lines: Option<&[CodeLine]>,
+    place: Place,
+    telling: &[String],
+) -> bool {
+    let names = Names::of(finding);
+    if telling.iter().any(|code| names.are_in(code, file.path)) {
+        return true;
+    }
+    let Some(holder) = accused.and_then(|text| Holder::around(text, finding.line, &finding.evidence)) else {
+        return false;
+    };
+    let quoted = place.lines().filter_map(|line| {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        Some(lines?.get(index)?.runs.as_str())
+    });
+    telling.iter().any(|code| names.are_with(holder.name, code, file.path))
+        || holder.is_guarded_by(&quoted.collect::<Vec<_>>(), telling)
 }
 
 /// The fault of a quote, or of the range of one, that is too long.

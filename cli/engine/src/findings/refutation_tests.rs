@@ -41,7 +41,7 @@ fn check(added: &[u32], line: u32, quote: &str) -> Result<Refuting, String> {
         base: Some(&base),
         change: Some(&change),
     };
-    check_refutation(&finding(), &[], file, line, quote)
+    check_refutation(None, &finding(), &[], file, line, quote)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_a_fix_adds_to_the_quoted_line_refutes_and_a_comment_behind_it_does_not()
             base: Some(HEAD),
             change: Some(&change),
         };
-        check_refutation(&finding(), &[], file, 7, quote)
+        check_refutation(None, &finding(), &[], file, 7, quote)
     };
     let fixed = "    return db.query(name) if known(name) else None";
     let found = check(fixed, fixed).expect("it is another line now");
@@ -90,7 +90,7 @@ fn lines_between_which_something_was_taken_out_are_altered() {
         change: Some(&change),
     };
     let guard = "    if not NAME.fullmatch(name):\n        return None";
-    let found = check_refutation(&finding(), &[], file, 5, guard).expect("it stands");
+    let found = check_refutation(None, &finding(), &[], file, 5, guard).expect("it stands");
     assert!(found.is_of_this_change, "the map of lines does not agree with the base");
 }
 
@@ -104,7 +104,7 @@ fn a_file_that_the_change_brings_renames_or_makes_another_is_of_the_change() {
             base,
             change,
         };
-        check_refutation(&finding(), &[], file, 5, quote)
+        check_refutation(None, &finding(), &[], file, 5, quote)
             .expect("it stands")
             .is_of_this_change
     };
@@ -163,12 +163,12 @@ fn prose_does_not_refute_code() {
         change: None,
     };
     let quote = "Names are always checked by the caller.";
-    assert!(check_refutation(&finding(), &[], file("docs/names.md"), 1, quote).is_err());
+    assert!(check_refutation(None, &finding(), &[], file("docs/names.md"), 1, quote).is_err());
     let about_prose = Finding {
         file: "README.md".to_owned(),
         ..finding()
     };
-    assert!(check_refutation(&about_prose, &[], file("docs/names.md"), 1, quote).is_ok());
+    assert!(check_refutation(None, &about_prose, &[], file("docs/names.md"), 1, quote).is_ok());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_long_quote_refutes_nothing() {
         base: Some(&head),
         change: None,
     };
-    let fault = check_refutation(&finding(), &[], file, 1, &head).expect_err("too long");
+    let fault = check_refutation(None, &finding(), &[], file, 1, &head).expect_err("too long");
     assert!(fault.contains("more than 60 lines"), "{fault}");
 }
 
@@ -210,11 +210,11 @@ fn code_that_another_finding_accuses_refutes_nothing() {
             (2, &with_neighbor),
             (2, &line(2)),
         ] {
-            let refuted = check_refutation(finding, &accusing, file, first, quote);
+            let refuted = check_refutation(None, finding, &accusing, file, first, quote);
             assert!(refuted.is_err(), "{}: {quote}", finding.id);
         }
         for (first, quote) in [(5, line(5)), (4, [line(4), line(5)].join("\n"))] {
-            let refuted = check_refutation(finding, &accusing, file, first, &quote);
+            let refuted = check_refutation(None, finding, &accusing, file, first, &quote);
             assert!(refuted.is_ok(), "{}: what is left says enough: {quote}", finding.id);
         }
     }
@@ -223,5 +223,74 @@ fn code_that_another_finding_accuses_refutes_nothing() {
         evidence: "    old(order)".to_owned(),
         ..about("F2", 5)
     };
-    assert!(check_refutation(&one, &[removed], file, 5, &line(5)).is_ok());
+    assert!(check_refutation(None, &one, &[removed], file, 5, &line(5)).is_ok());
+}
+
+#[test]
+fn a_guard_of_a_base_class_and_a_table_of_routes_have_to_do_with_what_stands_in_a_type() {
+    let ruby = "class Users < Admin\n  def destroy\n    remove\n  end\nend\n";
+    let php = "<?php\nclass Users extends Base {\n    public function destroy(int $id) {\n    }\n}\n";
+    let base = "class Admin < Base\n  before_action :require_admin\n\n  def other\n  end\nend\n";
+    let routes = "<?php\nRoute::middleware('can:admin')->group(function () {\n    Route::delete('/users', [Users::class, 'destroy']);\n    Route::get('/users', [Others::class, 'destroy']);\n});\n";
+    for (accused, evidence, (path, head), quote, is_related) in [
+        (
+            ruby,
+            "  def destroy",
+            ("admin.rb", base),
+            "class Admin < Base\n  before_action :require_admin",
+            true,
+        ),
+        (
+            ruby,
+            "  def destroy",
+            ("admin.rb", base),
+            "  before_action :require_admin",
+            false,
+        ),
+        (
+            "def destroy\n",
+            "def destroy",
+            ("admin.rb", base),
+            "class Admin < Base\n  before_action :require_admin",
+            false,
+        ),
+        (
+            php,
+            "    public function destroy(int $id) {",
+            ("web.php", routes),
+            "    Route::delete('/users', [Users::class, 'destroy']);",
+            true,
+        ),
+        (
+            php,
+            "    public function destroy(int $id) {",
+            ("web.php", routes),
+            "    Route::get('/users', [Others::class, 'destroy']);",
+            false,
+        ),
+    ] {
+        let line = accused
+            .lines()
+            .position(|line| line == evidence)
+            .expect("the accused line")
+            + 1;
+        let finding = Finding {
+            evidence: evidence.to_owned(),
+            ..sample(
+                "F1",
+                Severity::Critical,
+                "missing-authorization",
+                "src/users.rb",
+                u32::try_from(line).expect("few lines"),
+            )
+        };
+        let file = QuotedFile {
+            path,
+            head,
+            base: Some(head),
+            change: None,
+        };
+        let checked = check_refutation(Some(accused), &finding, &[], file, 1, quote);
+        assert_eq!(checked.is_ok(), is_related, "{quote}: {checked:?}");
+    }
 }

@@ -4,16 +4,7 @@ use std::collections::HashSet;
 
 use conclave_shared::finding::Finding;
 
-/// Words of programming languages, in lower case: that two lines have them in common shows nothing.
-const RESERVED: &str = "abstract alias and any as assert async auto await base begin bool boolean break byte case catch chan char class \
-    const constexpr continue data debugger declare def default defer del delete do done double dynamic elif else elsif end endif \
-    ensure enum esac eval except explicit export extends extension extern false fi final finally float fn for foreach friend from \
-    func function global go goto guard if impl implements import in include inline instanceof int interface internal into is lambda \
-    let list local long loop match mod module mut mutable namespace new next nil none nonlocal not null object of open operator or \
-    out override package partial pass print private protected protocol pub public raise range readonly record ref register require \
-    rescue return sealed select self set short signed sizeof static str strict string struct super switch template then this throw \
-    throws trait transient true try type typedef typeof undefined union unless unsafe unsigned until use using val var virtual void \
-    volatile when where while with yield";
+use super::reserved::Reserved;
 
 /// Words in front of a declaration.
 const MODIFIERS: &str =
@@ -29,28 +20,50 @@ const CONDITIONS: &str = "and or on where having if elif elsif unless while unti
 /// The values that are nothing.
 const NOTHING: &str = "none null nil undefined \"\" '' `` [] {}";
 
-/// The names by which code can have to do with a finding: those of the code that it quotes, and those that its claim writes as
-/// code.
+/// The beginnings of the names of methods that give or set a field, in the styles of Java and of C.
+const ACCESSORS: [(&str, &str); 4] = [("get", "get_"), ("set", "set_"), ("is", "is_"), ("has", "has_")];
+
+/// The names by which code can have to do with a finding: those of the code that it quotes, those of fields that this reaches through
+/// methods, and those that its claim writes as code.
 pub(super) struct Names(HashSet<String>);
 
 impl Names {
     pub(super) fn of(finding: &Finding) -> Self {
-        let second = finding.second.as_ref().map(|quote| quote.code.as_str());
-        let code = [finding.evidence.as_str()].into_iter().chain(second);
-        let mut names: HashSet<String> = code.flat_map(names).map(str::to_owned).collect();
-        let words = finding.claim.split_whitespace();
-        names.extend(
-            words
-                .filter(|word| is_code(word))
-                .flat_map(self::names)
-                .map(str::to_owned),
-        );
-        Self(names)
+        let reserved = Reserved::of(&finding.file);
+        let mut known = HashSet::new();
+        let second = finding.second.as_ref();
+        let quotes = second.map(|quote| (quote.code.as_str(), Reserved::of(&quote.file)));
+        for (code, reserved) in [(finding.evidence.as_str(), reserved)].into_iter().chain(quotes) {
+            // A text can be in another language: of a query `select` is no name.
+            known.extend(names(code, Reserved::OF_ALL).map(str::to_owned));
+            for line in code.lines().map(without_texts) {
+                known.extend(names(&line, reserved).map(str::to_owned));
+                known.extend(names(&line, reserved).filter_map(|name| field_of(&line, name)));
+            }
+        }
+        let words = finding.claim.split_whitespace().filter(|word| is_code(word));
+        known.extend(words.flat_map(|word| names(word, reserved)).map(str::to_owned));
+        Self(known)
+    }
+
+    /// Returns whether a line of code in this file names a type together with one of them, which may be a text of its own there, as in
+    /// a table of routes.
+    pub(super) fn are_with(&self, holder: &str, code: &str, path: &str) -> bool {
+        let bare = without_texts(code);
+        let is_there = |name: &str| {
+            let is_text = ["\"", "'"]
+                .iter()
+                .any(|quote| code.contains(&format!("{quote}{name}{quote}")));
+            name != holder && (is_text || names(&bare, Reserved::of(path)).any(|word| word == name))
+        };
+        let mut words = bare.split(|character: char| !(character.is_alphanumeric() || character == '_'));
+        words.any(|word| word == holder) && self.0.iter().any(|name| is_there(name))
     }
 
     /// Returns whether a line of code uses one of them, outside of texts in quotes, and does more than to open a type or a module, to
     /// copy a value or to set one to nothing.
-    pub(super) fn are_in(&self, code: &str) -> bool {
+    pub(super) fn are_in(&self, code: &str, path: &str) -> bool {
+        let reserved = Reserved::of(path);
         // A field is one however it is reached.
         let code = code.replace("->", ".").replace("?.", ".");
         let bare = without_texts(&code);
@@ -61,14 +74,14 @@ impl Names {
             return false;
         }
         match assignment(&bare).filter(|(_, value)| value.chars().all(is_of_name)) {
-            None => names(&bare).any(is_own),
+            None => names(&bare, reserved).any(is_own),
             Some((target, value)) => {
-                let mut copied = names(value).peekable();
+                let mut copied = names(value, reserved).peekable();
                 let is_copy = copied.peek().is_some() && copied.all(is_own);
                 !is_copy
                     && target
                         .split_whitespace()
-                        .flat_map(|word| names(field(word)))
+                        .flat_map(|word| names(field(word), reserved))
                         .any(is_own)
             }
         }
@@ -80,11 +93,26 @@ fn is_one_of(list: &str, word: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// The names in a text: whole identifiers of two characters and more that no language reserves.
-fn names(text: &str) -> impl Iterator<Item = &str> {
+/// The names in a text: whole identifiers of two characters and more that are not reserved.
+fn names(text: &str, reserved: Reserved) -> impl Iterator<Item = &str> {
     text.split(|character: char| !(character.is_alphanumeric() || character == '_'))
         .filter(|word| word.chars().nth(1).is_some() && !word.starts_with(|first: char| first.is_ascii_digit()))
-        .filter(|word| !is_one_of(RESERVED, word))
+        .filter(move |word| !reserved.has(word))
+}
+
+/// The field that a method of this name gives or sets, if a line calls it as that of a value: `sortColumn` of `dto.getSortColumn()`.
+fn field_of(line: &str, name: &str) -> Option<String> {
+    let is_called = [".", "->"].iter().any(|mark| line.contains(&format!("{mark}{name}(")));
+    let (camel, snake) = ACCESSORS.iter().find(|(camel, _)| name.starts_with(camel))?;
+    let rest = name.strip_prefix(snake).map(str::to_owned).or_else(|| {
+        let rest = name
+            .strip_prefix(camel)
+            .filter(|rest| rest.starts_with(char::is_uppercase))?;
+        let first = rest.chars().next()?;
+        Some(first.to_lowercase().chain(rest.chars().skip(1)).collect())
+    })?;
+    // A short one may be the name of anything.
+    (is_called && rest.chars().count() > 4).then_some(rest)
 }
 
 /// Returns whether a word of a sentence is written as code.
@@ -173,7 +201,7 @@ mod tests {
             claim: claim.to_owned(),
             ..finding("F1", Severity::Critical, "sql-injection", "src/a.py", 7)
         };
-        Names::of(&finding).are_in(code)
+        Names::of(&finding).are_in(code, "src/a.py")
     }
 
     #[test]
@@ -227,6 +255,67 @@ mod tests {
         ] {
             assert!(!are_in("It is open.", unrelated), "{unrelated}");
         }
+    }
+
+    #[test]
+    fn a_field_is_what_its_methods_give_and_set() {
+        let is_related = |evidence: &str, code: &str| {
+            let finding = Finding {
+                evidence: evidence.to_owned(),
+                ..finding("F1", Severity::Critical, "sql-injection", "A.java", 7)
+            };
+            Names::of(&finding).are_in(code, "B.java")
+        };
+        let field = "private String sortColumn;";
+        for call in ["dto.getSortColumn()", "dto->setSortColumn(x)", "dto?.getSortColumn()"] {
+            assert!(is_related(call, field), "{call}");
+        }
+        assert!(is_related("dto.get_sort_column()", "private String sort_column;"));
+        for other in [
+            "getSortColumn()",
+            "dto.getSort()",
+            "dto.getsortColumn()",
+            "dto.forSortColumn()",
+        ] {
+            assert!(!is_related(other, field), "{other}");
+        }
+        assert!(
+            !is_related("dto.getName()", "log(name);"),
+            "a short name may be that of anything"
+        );
+    }
+
+    #[test]
+    fn words_are_reserved_in_their_own_language_only() {
+        let is_related = |path: &str, evidence: &str, code: &str| {
+            let finding = Finding {
+                evidence: evidence.to_owned(),
+                ..finding("F1", Severity::Critical, "sql-injection", path, 7)
+            };
+            Names::of(&finding).are_in(code, path)
+        };
+        assert!(is_related(
+            "b.py",
+            "return db.run(\"SELECT \" + data)",
+            "if not data.isalnum():"
+        ));
+        assert!(is_related(
+            "b.ts",
+            "db.raw(list.join())",
+            "if (list.some(isBad)) throw bad;"
+        ));
+        assert!(is_related(
+            "b.go",
+            "go c.Set(k, 1)",
+            "func (c *Cache) Set(k string, v int) {"
+        ));
+        assert!(!is_related(
+            "b.py",
+            "db.run(type(x), list(y))",
+            "if type(a) is list(b):"
+        ));
+        // In a text it is a word of another language.
+        assert!(!is_related("b.js", "db.run(\"select x from y\")", "select(from);"));
     }
 
     #[test]

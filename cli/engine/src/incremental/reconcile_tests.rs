@@ -179,6 +179,16 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
         let answered = scene.replied(AuthorRole::Us, "Because of line 3.");
         gone(&answered, &ThreadChange::Keep, Some(Before::Fixed));
     }
+    // The author says what is done anyway, and is answered if a question is asked.
+    for role in [AuthorRole::Author, AuthorRole::Contributor] {
+        let done = scene().replied(role, "Done.").word(EarlierStatus::Fixed);
+        gone(&done, &resolve("fixed in `22222222`"), Some(Before::Resolved));
+        let asked = scene()
+            .replied(role, "Is that enough?")
+            .replied(AuthorRole::Us, "Yes.")
+            .word(EarlierStatus::Fixed);
+        gone(&asked, &ThreadChange::Keep, Some(Before::Fixed));
+    }
     let mut resolved = scene()
         .replied(AuthorRole::Author, "Done.")
         .state(ThreadState::ResolvedByAuthor)
@@ -1260,7 +1270,7 @@ fn why_a_finding_is_not_the_earlier_one_that_the_judge_takes_it_for_is_said() {
         (
             ThreadState::Open,
             conclave_shared::finding::Finding::PROMPT_INJECTION,
-            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+            "the finding on `src/a.py:3` is of another kind, so merging needs code that refutes it, too",
         ),
         (
             ThreadState::ResolvedByPerson,
@@ -1323,6 +1333,14 @@ fn what_the_judge_may_not_do_is_not_said_as_if_it_were_done() {
         assert!(
             text.starts_with(&format!("The coordinator {view}. That does not count: ")),
             "{text}"
+        );
+        let says_how = [texts::WHO_DECIDES, texts::HOW_TO_DECIDE]
+            .iter()
+            .any(|how| text.ends_with(how));
+        assert!(says_how, "{text}");
+        assert!(
+            !text.contains("refuted_by"),
+            "a field of the coordinator's tool says nothing to people: {text}"
         );
     }
 }

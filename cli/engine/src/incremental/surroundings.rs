@@ -1,8 +1,13 @@
 //! The surroundings of code that refutes a finding: with them it counts as code that the change leaves alone, and by them a later review
 //! knows that it stands where the judge saw it, and that no copy of it stands in for it.
 
+mod assigned;
 mod block;
+mod declared;
+mod imported;
+mod parameters;
 mod uses;
+mod words;
 
 use self::block::Code;
 pub use self::uses::UsedAs;
@@ -82,9 +87,13 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// All pieces of this code at head.
+    /// All pieces of this code at head, also where a comment has come to its lines.
     fn pieces(&self, code: &Squeezed) -> Vec<Piece> {
-        let places = code.places_in(&self.head.lines).into_iter();
+        let mut places = code.places_in(&self.head.lines);
+        if places.is_empty() {
+            let bare: Vec<&str> = self.head.code.lines().collect();
+            places = code.places_in(&Lines::new(&bare.join("\n")));
+        }
         let piece = |place: CodePlace| Piece {
             base_line: place
                 .is_whole
@@ -93,7 +102,7 @@ impl<'a> Versions<'a> {
             under: under(&self.head.lines, place.line),
             place,
         };
-        places.map(piece).collect()
+        places.into_iter().map(piece).collect()
     }
 
     /// Returns whether the change leaves these lines as they were, and all that decides what happens in them.

@@ -144,6 +144,27 @@ fn without_known_surroundings_any_place_will_do_that_the_change_leaves_alone() {
 }
 
 #[test]
+fn a_comment_that_the_target_branch_puts_beside_it_leaves_it_as_it_was() {
+    let code = Squeezed::of(CODE).expect("code");
+    let standing = |text: &str| {
+        let file = QuotedFile {
+            path: PATH,
+            head: text,
+            base: Some(text),
+            change: None,
+        };
+        standing(&code, Some(&seen()), file).map(|found| found.is_of_this_change)
+    };
+    let beside = |more: &str| BASE.replace(CODE, more);
+    assert_eq!(standing(&beside(&format!("{CODE}  # of the request"))), Some(false));
+    assert_eq!(standing(&beside(&format!("    # {}", CODE.trim()))), None);
+    assert_eq!(
+        standing(&beside("    input = safe(input) or input  # of the request")),
+        None
+    );
+}
+
+#[test]
 fn equal_lines_of_two_functions_are_under_different_lines() {
     for function in [
         "void NAME()\n{\n    check(x);\n}\n",

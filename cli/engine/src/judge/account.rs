@@ -94,7 +94,7 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
             )
         } else {
             (
-                "that this change itself adds or alters, or whose function it alters",
+                "that this change itself adds or alters, or whose function it or the target branch has altered",
                 "compare the two",
             )
         };

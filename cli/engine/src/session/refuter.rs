@@ -145,7 +145,8 @@ impl Refuter {
                 .flat_map(|files| files.iter())
                 .find(|file| file.path == path),
         };
-        let found = match check_refutation(finding, accusing, file, quoted.line, &quoted.quote) {
+        let accused = self.source.text(&finding.file, false).await;
+        let found = match check_refutation(accused.as_deref(), finding, accusing, file, quoted.line, &quoted.quote) {
             Ok(found) => found,
             Err(fault) => return Err((quoted, fault)),
         };

@@ -124,7 +124,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     let changed = finding.anchor.is_changed();
     let word = words.on(&finding.id).filter(|_| !degraded);
     let word = word.filter(|word| word.refutation_fault(finding).is_none());
-    let in_talk = finding.replies.iter().any(|reply| reply.role.is_person());
+    let in_talk = is_in_talk(finding);
     match word.map(|word| word.status) {
         Some(EarlierStatus::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
         Some(EarlierStatus::FixedElsewhere) if argument(finding).is_some() => Outcome::FixedElsewhere,
@@ -140,6 +140,16 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
+}
+
+/// Returns whether people talk in the thread, so that it is theirs to resolve. What its author says in an open one, such as "Done.", is no
+/// talk, unless it asks something.
+fn is_in_talk(finding: &ExistingFinding) -> bool {
+    let is_open = finding.state == ThreadState::Open;
+    finding.replies.iter().any(|reply| match reply.role {
+        AuthorRole::Author | AuthorRole::Contributor => !is_open || reply.body.sanitized().contains('?'),
+        role => role.is_person(),
+    })
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that refuted it does not count any more, or what
@@ -210,7 +220,9 @@ pub(super) fn change(
         return ThreadChange::Keep;
     }
     let word = words.on(&finding.id);
-    let answer = word.and_then(|word| match (word.status, outcome, word.refutation_fault(finding)) {
+    let objection = word.and_then(|word| word.refutation_fault(finding));
+    let is_overruled = outcome == Outcome::Stands && objection.is_some();
+    let answer = word.and_then(|word| match (word.status, outcome, objection) {
         // What the judge may not do is not said as if it were done.
         (EarlierStatus::FixedElsewhere, Outcome::Stands, fault) => Some(texts::not_fixed_elsewhere(fault)),
         (status, Outcome::Stands, Some(fault)) => Some(texts::not_by_a_word(status == EarlierStatus::Fixed, &fault)),
@@ -266,6 +278,8 @@ pub(super) fn change(
             Some((text, argument)) => ThreadChange::Answer {
                 text: if argument.comes_close {
                     format!("{text}\n\n{}", texts::HOW_TO_DECIDE)
+                } else if is_overruled {
+                    format!("{text}\n\n{}", texts::WHO_DECIDES)
                 } else {
                     text
                 },

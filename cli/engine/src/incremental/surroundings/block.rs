@@ -4,38 +4,52 @@
 //! What runs before a check may leave it out, what comes behind it may undo it, at whatever distance in one function. Other functions of
 //! the file are none of its business.
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
+use super::{
+    assigned::sets,
+    declared::{declares, defined_names, derives, given_name, is_control, is_declaration_of},
+    parameters::Syntax,
+    words::is_of_word,
+};
 use crate::findings::{CodeLine, code_lines, is_import, opens_holder};
 
 /// So many statements either side belong to code that is in no function.
 const NEIGHBORS: usize = 3;
 
-/// Words that begin a block of statements, and define nothing.
-const CONTROL: &str = "if else elif elseif elsif unless for foreach while until loop do try except catch rescue finally ensure with using \
-    switch select case default match begin when synchronized unsafe";
+/// Over so many lines a header may go.
+const MAX_HEADER: usize = 30;
 
-/// Words behind which the name of a function or a type stands.
-const DEFINING: &str = "def fn func fun function sub macro procedure class struct interface trait impl enum module mod namespace record object \
-    protocol extension type";
+/// Words with which code takes itself out of what a base class or a framework does for it: their beginnings, and their ends.
+const OPT_OUTS: ([&str; 3], [&str; 3]) = (["skip_", "Skip", "AllowAnonymous"], ["exempt", "Exempt", "PermitAll"]);
 
 /// The lines of a text without their comments. In a file that no grammar is known for they are as they stand.
-pub(super) struct Code(Arc<[CodeLine]>);
+pub(super) struct Code {
+    read: Arc<[CodeLine]>,
+    syntax: Syntax,
+}
 
 impl Code {
     pub(super) fn new(path: &str, text: &str) -> Self {
         let as_it_stands = || text.lines().map(CodeLine::unread).collect();
-        Self(code_lines(path, text).unwrap_or_else(as_it_stands))
+        Self {
+            read: code_lines(path, text).unwrap_or_else(as_it_stands),
+            syntax: Syntax::of(path),
+        }
+    }
+
+    pub(super) const fn syntax(&self) -> Syntax {
+        self.syntax
     }
 
     /// All lines.
     pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|line| line.code.as_str())
+        self.read.iter().map(|line| line.code.as_str())
     }
 
     /// The lines before this one, counted from 0.
     pub(super) fn above(&self, first: usize) -> impl Iterator<Item = &str> {
-        self.0.iter().take(first).map(|line| line.code.as_str())
+        self.read.iter().take(first).map(|line| line.code.as_str())
     }
 
     /// The code that decides with these lines, from 0, what happens in them; they are a part of it.
@@ -53,7 +67,7 @@ impl Code {
         let mut around: Vec<usize> = Vec::new();
         if outermost == start {
             around.extend(self.statements((0..start).rev(), own));
-            around.extend(self.statements(block.end..self.0.len(), own));
+            around.extend(self.statements(block.end..self.read.len(), own));
         }
         around.extend(self.namesakes(outermost));
         around.extend(block.filter(|at| !self.is_empty(*at)));
@@ -142,7 +156,7 @@ impl Code {
     /// The line, from this one on, at which a block ends whose header has this indentation.
     fn end_of(&self, header: usize, from: usize) -> usize {
         let is_behind = |at: &usize| !self.is_empty(*at) && !self.is_directive(*at) && self.indentation(*at) <= header;
-        (from..self.0.len()).find(is_behind).unwrap_or(self.0.len())
+        (from..self.read.len()).find(is_behind).unwrap_or(self.read.len())
     }
 
     /// The nearest of these lines that are statements of this indentation, as far as the block around them goes.
@@ -162,19 +176,52 @@ impl Code {
             .collect()
     }
 
-    /// Returns whether a line, from 0, defines a function or a type of this name.
+    /// Returns whether a line, from 0, declares this name: as a function, a type or a parameter.
     pub(super) fn defines(&self, at: usize, name: &str) -> bool {
+        let is_there = self.text(at).contains(name);
+        is_there && declares(&self.whole(at), name, self.syntax, self.is_definition(at))
+    }
+
+    /// Returns whether a type here has what the one of this name has.
+    pub(super) fn derives(&self, name: &str) -> bool {
+        let mut lines = (0..self.read.len()).filter(|at| self.text(*at).contains(name));
+        lines.any(|at| derives(&self.whole(at), name, self.syntax))
+    }
+
+    /// Returns whether a line, from 0, gives a member of one of these names another meaning in a type, or takes that type out of something.
+    pub(super) fn overrides(&self, at: usize, names: &[String]) -> bool {
         let line = self.text(at);
-        let declares = || {
-            let words = line.split(|character| !is_of_word(character));
-            words.skip_while(|word| !is_defining(word)).any(|word| word == name)
+        let is_in_type = || {
+            let headers = self.headers(at, self.indentation(at));
+            headers.first().is_some_and(|header| holds_others(self.text(*header)))
         };
-        let opens = || self.is_definition(at) && !line.ends_with('(') && defined_names(line).contains(&name);
-        line.contains(name) && (declares() || opens())
+        let is_member = |name: &String| {
+            is_declaration_of(line, name, self.syntax, self.is_definition(at)) || (sets(line, name) && is_in_type())
+        };
+        opts_out(line) || names.iter().any(is_member)
+    }
+
+    /// A line, with the rest of the header in whose brackets it stands.
+    fn whole(&self, at: usize) -> Cow<'_, str> {
+        let own = self.indentation(at);
+        let above = (at.saturating_sub(MAX_HEADER)..at).rev();
+        let header = above
+            .filter(|line| !self.is_empty(*line))
+            .find(|line| self.indentation(*line) < own);
+        let Some(header) = header.filter(|header| self.text(*header).ends_with('(')) else {
+            return Cow::Borrowed(self.text(at));
+        };
+        let end = self.end_of(self.indentation(header), at).min(header + MAX_HEADER);
+        Cow::Owned(
+            (header..=end)
+                .map(|line| self.text(line).trim())
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
     }
 
     fn is_definition(&self, at: usize) -> bool {
-        let next = (at + 1..self.0.len()).find(|next| !self.is_empty(*next) && !self.begins_in_text(*next));
+        let next = (at + 1..self.read.len()).find(|next| !self.is_empty(*next) && !self.begins_in_text(*next));
         let opens = next.is_some_and(|next| {
             self.indentation(next) > self.indentation(at) || self.text(next).trim_start().starts_with('{')
         });
@@ -187,15 +234,15 @@ impl Code {
         let Some(name) = named(line).filter(|_| !holds_others(self.text(line))) else {
             return Vec::new();
         };
-        (0..self.0.len()).filter(|at| named(*at) == Some(name)).collect()
+        (0..self.read.len()).filter(|at| named(*at) == Some(name)).collect()
     }
 
     fn text(&self, at: usize) -> &str {
-        self.0.get(at).map(|line| line.code.as_str()).unwrap_or_default()
+        self.read.get(at).map(|line| line.code.as_str()).unwrap_or_default()
     }
 
     fn begins_in_text(&self, at: usize) -> bool {
-        self.0.get(at).is_some_and(|line| line.begins_in_text)
+        self.read.get(at).is_some_and(|line| line.begins_in_text)
     }
 
     fn is_empty(&self, at: usize) -> bool {
@@ -217,73 +264,18 @@ impl Code {
     }
 }
 
+fn opts_out(line: &str) -> bool {
+    let (beginnings, ends) = OPT_OUTS;
+    let mut words = line.split(|character| !is_of_word(character));
+    words.any(|word| {
+        beginnings.iter().any(|known| word.starts_with(known)) || ends.iter().any(|known| word.ends_with(known))
+    })
+}
+
 /// Returns whether a header opens a type, a module or an object: what holds functions.
 fn holds_others(header: &str) -> bool {
     let is_object = ["= {", ": {", "default {"].iter().any(|end| header.ends_with(end));
     is_object || opens_holder(header)
-}
-
-fn is_control(text: &str) -> bool {
-    let mut words = text.split(|character: char| !character.is_alphanumeric());
-    let first = words.find(|word| !word.is_empty()).unwrap_or_default();
-    CONTROL.split_ascii_whitespace().any(|word| word == first)
-}
-
-/// The name that a line gives a meaning: of a function that it defines, or of a value that it sets.
-fn given_name(line: &str) -> Option<&str> {
-    let end = line.find(['(', '=', ':'])?;
-    let (head, rest) = line.split_at(end);
-    let mut words = head
-        .split(|character| !is_of_word(character))
-        .filter(|word| !word.is_empty());
-    let name = words.next_back()?;
-    // A call alone gives none.
-    let is_call = rest.starts_with('(') && !rest.starts_with("()") && words.next_back().is_none();
-    (!is_call && !rest.starts_with("::") && !head.contains('.')).then_some(name)
-}
-
-/// The names that a header defines: of functions, types and values.
-fn defined_names(header: &str) -> Vec<&str> {
-    if is_control(header) {
-        return Vec::new();
-    }
-    let mut names: Vec<&str> = given_name(header)
-        .into_iter()
-        .filter(|name| !header.contains(&format!("{name}(")) && !is_defining(name))
-        .collect();
-    let mut is_next = false;
-    let mut rest = header;
-    while let Some(start) = rest.find(is_of_word) {
-        let (before, from) = rest.split_at(start);
-        let (word, behind) = from.split_at(from.find(|next| !is_of_word(next)).unwrap_or(from.len()));
-        rest = behind;
-        // In front of a name can stand what has it: a type, or a receiver in brackets.
-        let is_owner = behind.starts_with('.');
-        let has_parameters = behind.starts_with('(') && !before.ends_with('.') && word != "pub";
-        if is_defining(word) {
-            is_next = true;
-            let receiver = behind
-                .trim_start()
-                .strip_prefix('(')
-                .and_then(|within| within.split_once(')'));
-            rest = receiver.map_or(behind, |(_, behind)| behind);
-        } else if (is_next && !is_owner) || has_parameters {
-            names.push(word);
-            is_next = false;
-        }
-    }
-    names.dedup();
-    names
-}
-
-/// Returns whether a character can be one of a name.
-pub(super) fn is_of_word(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
-}
-
-fn is_defining(word: &str) -> bool {
-    let mut known = DEFINING.split_ascii_whitespace();
-    known.any(|known| known.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -433,52 +425,6 @@ mod tests {
             text.replace("def checked", "def more(name):\n    return name\n\n\ndef checked"),
         ] {
             assert!(around(&after), "{after}");
-        }
-    }
-
-    #[test]
-    fn lines_define_names() {
-        for (line, names) in [
-            ("def guard(order):", "guard"),
-            ("def self.guard", "guard"),
-            ("def guard", "guard"),
-            ("async def guard(", "guard"),
-            ("func (s *Service) Guard(o Order) error {", "Guard"),
-            ("fun Order.guard() {", "guard"),
-            ("pub(crate) fn guard<T>(order: &T) -> bool {", "guard"),
-            ("export const guard = (order) => {", "guard"),
-            ("guard(order) {", "guard"),
-            ("public static Order guard(Order order) {", "guard"),
-            ("guard() {", "guard"),
-            ("sub guard {", "guard"),
-            ("CREATE FUNCTION guard(id text)", "guard"),
-            ("class Orders < Base", "Orders"),
-            ("class Orders(Base):", "Orders"),
-            ("impl Display for Orders {", "Display"),
-            ("LIMIT = 3", "LIMIT"),
-            ("if allowed(order):", ""),
-            ("app.get(\"/x\", (request) => {", ""),
-            ("    return order", ""),
-        ] {
-            assert_eq!(defined_names(line).join(" "), names, "{line}");
-        }
-    }
-
-    #[test]
-    fn lines_have_the_name_that_they_give_a_meaning() {
-        for (line, name) in [
-            ("def checked(name):", Some("checked")),
-            ("static int check(char *x)", Some("check")),
-            ("check() {", Some("check")),
-            ("checked = lambda x: x", Some("checked")),
-            ("const NAME: &str = \"x\";", Some("NAME")),
-            ("permissions: read", Some("permissions")),
-            ("app.get(\"/x\", (request) => {", None),
-            ("describe(\"x\", () => {", None),
-            ("std::run(x)", None),
-            ("return x", None),
-        ] {
-            assert_eq!(given_name(line), name, "{line}");
         }
     }
 }

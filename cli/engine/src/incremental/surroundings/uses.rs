@@ -3,7 +3,10 @@
 
 use super::{
     Versions,
-    block::{Code, is_of_word},
+    assigned::{gives_meaning, sets},
+    block::Code,
+    imported::{imports_other, is_import_of_names, module_words},
+    words::{has_word, is_of_word, places},
 };
 use crate::{
     diff::LineMap,
@@ -23,55 +26,95 @@ pub struct UsedAs {
     functions: Vec<String>,
     /// Of the types and modules around it.
     holders: Vec<String>,
+    /// Those of them that the accused code uses itself: what the change does to that use is what the finding is about.
+    accused: Vec<String>,
+    /// Those that it calls without anything before them, as a variable of that name would be.
+    called: Vec<String>,
+    /// What the code and its function use themselves. A type that has them from the one around them can have others by these names.
+    inner: Vec<String>,
     /// Of the file, as an import has it.
     file: String,
+    /// The words by which an import can name the file.
+    modules: Vec<String>,
 }
 
 impl UsedAs {
-    /// The names of these lines at head, from 1, but for those that the accused code uses itself: what the change does to that is what the
-    /// finding is about.
+    /// The names of these lines at head, from 1, and what the accused code does with them.
     pub(crate) fn of(file: QuotedFile<'_>, (line, end_line): (u32, u32), accused: &str) -> Self {
         let code = Code::new(file.path, file.head);
-        let (functions, holders) = code.names(index(line)..index(end_line).saturating_add(1));
-        let others = |names: Vec<&str>| -> Vec<String> {
-            let others = names.into_iter().filter(|name| !has_word(accused, name));
-            others.map(str::to_owned).collect()
+        let lines = index(line)..index(end_line).saturating_add(1);
+        let (functions, holders) = code.names(lines.clone());
+        let owned = |names: &[&str]| -> Vec<String> { names.iter().copied().map(str::to_owned).collect() };
+        let all = [functions.as_slice(), holders.as_slice()].concat();
+        let is_accused = |name: &&&str| has_word(accused, name);
+        let is_called = |name: &&&str| {
+            places(accused, name)
+                .any(|(before, behind)| behind.starts_with('(') && !before.ends_with(['.', ':', '>', '$']))
         };
+        let around = code.around(lines);
+        let mut inner: Vec<&str> = around
+            .iter()
+            .flat_map(|line| line.split(|next| !is_of_word(next)))
+            .collect();
+        inner.retain(|word| word.chars().nth(1).is_some());
+        inner.sort_unstable();
+        inner.dedup();
         Self {
-            functions: others(functions),
-            holders: others(holders),
+            accused: owned(&all.iter().filter(is_accused).copied().collect::<Vec<_>>()),
+            called: owned(&all.iter().filter(is_called).copied().collect::<Vec<_>>()),
+            inner: owned(&inner),
+            functions: owned(&functions),
+            holders: owned(&holders),
             file: import_name(file.path).to_owned(),
+            modules: module_words(file.path, file.head),
         }
     }
 
     /// The line at head, from 1, where this change of a file alters how the code is used.
     pub(crate) fn altered_in(&self, file: QuotedFile<'_>) -> Option<u32> {
         let lines = &file.change?.lines;
-        let is_mentioned = |text: &str| self.names().any(|name| text.contains(name)) || text.contains(&self.file);
+        let is_mentioned = |text: &str| self.all().any(|name| text.contains(name)) || text.contains(&self.file);
         if !is_mentioned(file.head) && !file.base.is_some_and(is_mentioned) {
             return None;
         }
         let versions = Versions::of(file);
         self.lost_in(&versions, lines).or_else(|| {
-            let mut added = numbered(&versions.head.code).filter(|(line, _)| lines.is_added(*line));
             let head = &versions.head.code;
+            let derives = self.all().any(|name| head.derives(name));
+            let mut added = numbered(head).filter(|(line, _)| lines.is_added(*line));
             let is_taken = |line, code: &str| {
-                self.names()
-                    .any(|name| gives_meaning(code, name) || head.defines(index(line), name))
+                self.is_taken(head, index(line), code) || (derives && head.overrides(index(line), &self.inner))
             };
             added.find_map(|(line, code)| is_taken(line, code).then_some(line))
         })
     }
 
+    /// Returns whether a line, from 0, gives one of the names another meaning.
+    fn is_taken(&self, head: &Code, at: usize, code: &str) -> bool {
+        if is_import_of_names(code) && self.all().any(|name| imports_other(code, name, &self.modules)) {
+            return true;
+        }
+        let is_set = |name: &String| {
+            if self.accused.contains(name) {
+                self.called.contains(name) && sets(code, name)
+            } else {
+                gives_meaning(code, name, head.syntax())
+            }
+        };
+        self.all()
+            .any(|name| is_set(name) || (!is_import_of_names(code) && head.defines(at, name)))
+    }
+
     /// Where a use goes, or code before a call is other code.
     fn lost_in(&self, Versions { base, head, .. }: &Versions<'_>, lines: &LineMap) -> Option<u32> {
         let is_call = |line, code: &str, name: &String| has_word(code, name) && !base.code.defines(index(line), name);
+        let functions = || self.functions.iter().filter(move |name| !self.accused.contains(name));
         let mut calls = 0;
         for (line, code) in numbered(&base.code) {
             let is_import = is_import(code.trim_start());
             let is_lost = if lines.is_removed(line) {
                 self.names().any(|name| has_word(code, name)) || (is_import && has_word(code, &self.file))
-            } else if !is_import && self.functions.iter().any(|name| is_call(line, code, name)) {
+            } else if !is_import && functions().any(|name| is_call(line, code, name)) {
                 calls += 1;
                 let new = lines.row_at_base(line)?.new;
                 calls > MAX_CALLS || base.code.until(index(line)) != head.code.until(index(new))
@@ -85,8 +128,13 @@ impl UsedAs {
         None
     }
 
-    fn names(&self) -> impl Iterator<Item = &String> {
+    fn all(&self) -> impl Iterator<Item = &String> {
         self.functions.iter().chain(&self.holders)
+    }
+
+    /// The names, but for those that the accused code uses itself.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.all().filter(move |name| !self.accused.contains(name))
     }
 }
 
@@ -101,25 +149,6 @@ fn import_name(path: &str) -> &str {
     let stem = parts.next().and_then(|name| name.split('.').next()).unwrap_or(path);
     let mut directory = || parts.next().unwrap_or(stem);
     if UNNAMED.contains(&stem) { directory() } else { stem }
-}
-
-fn has_word(code: &str, name: &str) -> bool {
-    code.contains(name) && code.split(|character| !is_of_word(character)).any(|word| word == name)
-}
-
-/// Returns whether code may give a name another meaning: it sets it, or has it in a text, as for a patch at run time.
-fn gives_meaning(code: &str, name: &str) -> bool {
-    if !has_word(code, name) {
-        return false;
-    }
-    let in_quotes = ["\"", "'"]
-        .iter()
-        .any(|quote| code.contains(&format!("{quote}{name}{quote}")));
-    let mut behind = code
-        .match_indices(name)
-        .map(|(at, _)| code[at + name.len()..].trim_start());
-    let is_set = |rest: &str| rest.starts_with('=') && !rest.starts_with("==") && !rest.starts_with("=>");
-    in_quotes || behind.any(is_set)
 }
 
 #[cfg(test)]

@@ -155,3 +155,248 @@ fn where_there_are_too_many_calls_to_compare_the_use_counts_as_altered() {
         None
     );
 }
+
+/// The line in which a new file alters how a guard of another one is used, of which this line is quoted.
+fn altered_by_new(guard: (&str, &str, &str), accused: &str, (path, head): (&str, &str)) -> Option<u32> {
+    let (guard_path, text, quoted) = guard;
+    let at = text
+        .lines()
+        .position(|line| line.contains(quoted))
+        .expect("the quoted line");
+    let line = u32::try_from(at + 1).expect("few lines");
+    let file = QuotedFile {
+        path: guard_path,
+        head: text,
+        base: Some(text),
+        change: None,
+    };
+    let mut change = FileDiff {
+        path: path.to_owned(),
+        old_path: path.to_owned(),
+        kind: ChangeKind::Added,
+        ..FileDiff::default()
+    };
+    change.lines = decoded_patch(&change, (None, None), "", head, 1 << 20)
+        .expect("a patch")
+        .lines;
+    UsedAs::of(file, (line, line), accused).altered_in(QuotedFile {
+        path,
+        head,
+        base: None,
+        change: Some(&change),
+    })
+}
+
+const MODEL: (&str, &str, &str) = (
+    "base.py",
+    "class Model:\n    PATTERN = \"[a-z]+\"\n\n    def clean(self):\n        if not self.is_good(self.slug, self.PATTERN):\n            raise ValueError\n",
+    "is_good",
+);
+
+#[test]
+fn a_new_subclass_or_a_parameter_of_the_guards_type_uses_it() {
+    let rust = (
+        "src/id.rs",
+        "pub struct Slug(String);\n\nimpl Slug {\n    pub fn parse(raw: &str) -> Self {\n        check(raw);\n    }\n}\n",
+        "check(raw)",
+    );
+    let order = ("t.ts", "export interface Order {\n  amount: number;\n}\n", "amount");
+    let base = (
+        "Base.java",
+        "abstract class Base {\n    void guard(Order order) {\n        check(order.id);\n    }\n}\n",
+        "check(order.id)",
+    );
+    for (guard, path, head) in [
+        (
+            MODEL,
+            "m.py",
+            "from base import Model\n\n\nclass Page(Model):\n    def path(self):\n        return open(self.slug)\n",
+        ),
+        (
+            MODEL,
+            "m.py",
+            "class Page(\n    Model,\n):\n    def path(self):\n        return open(self.slug)\n",
+        ),
+        (
+            MODEL,
+            "m.py",
+            "def path(model: Model, more: list[Model] = ()) -> Model:\n    return model\n",
+        ),
+        (MODEL, "m.py", "def path(\n    model: Model,\n):\n    return model\n"),
+        (MODEL, "m.rb", "class Page < Model\n  def path\n  end\nend\n"),
+        (
+            rust,
+            "h.rs",
+            "pub fn get(slug: &Slug, all: Vec<Slug>) -> Option<Slug> {\n    let other: Slug = slug.clone();\n}\n",
+        ),
+        (
+            rust,
+            "h.rs",
+            "pub async fn get(raw: &str) {\n    let slug = Slug::parse(raw);\n}\n",
+        ),
+        (
+            order,
+            "p.ts",
+            "import type { Order } from \"./t\";\n\nexport const drop = (order: Order): Order => order;\n",
+        ),
+        (
+            order,
+            "p.ts",
+            "export default async function drop(order: Order): Promise<Order> {\n  const other: Order = order;\n}\n",
+        ),
+        (
+            order,
+            "p.go",
+            "func drop(o Order) (Order, error) {\n\treturn o, nil\n}\n",
+        ),
+        (
+            order,
+            "p.go",
+            "func (o *Order) Total(in []Order) int {\n\treturn 0\n}\n",
+        ),
+        (
+            order,
+            "p.php",
+            "<?php\nfunction drop(Order $order): Order {\n    return $order;\n}\n",
+        ),
+        (order, "p.kt", "fun drop(order: Order): Order =\n    order\n"),
+        (
+            order,
+            "P.cs",
+            "class P : Order\n{\n    void Drop(List<Order> all, Order order)\n    {\n    }\n}\n",
+        ),
+        (
+            base,
+            "Pay.java",
+            "class Pay extends Base {\n    void drop(Order order) {\n        guard(order);\n    }\n}\n",
+        ),
+        (
+            base,
+            "pay.ts",
+            "export class Pay extends Base {\n  drop(order: Order) {\n    this.guard(order);\n  }\n}\n",
+        ),
+    ] {
+        assert_eq!(altered_by_new(guard, "open(x)", (path, head)), None, "{head}");
+    }
+}
+
+#[test]
+fn a_subclass_that_goes_around_the_guard_alters_its_use() {
+    let header = "class Page(Model):\n";
+    for (accused, member) in [
+        // The guard itself, also where the accused code calls it.
+        ("open(x)", "    def clean(self):\n        pass\n"),
+        ("self.clean()\nopen(self.slug)", "    def clean(self):\n        pass\n"),
+        // What the guard goes by.
+        (
+            "open(x)",
+            "    def is_good(self, slug, pattern):\n        return True\n",
+        ),
+        ("open(x)", "    PATTERN = \".*\"\n"),
+        ("open(x)", "    PATTERN: str = \".*\"\n"),
+        ("open(x)", "    @csrf_exempt\n    def post(self):\n        pass\n"),
+        (
+            "class Page(Model):\n    def post(self):",
+            "    skip_before_action = 1\n",
+        ),
+    ] {
+        let head = format!("{header}{member}");
+        assert_eq!(altered_by_new(MODEL, accused, ("m.py", &head)), Some(2), "{head}");
+        let elsewhere = format!("class Page(Other):\n{member}");
+        let is_own = member.contains("clean");
+        assert_eq!(
+            altered_by_new(MODEL, "open(x)", ("m.py", &elsewhere)).is_some(),
+            is_own,
+            "{elsewhere}"
+        );
+    }
+    for (path, head) in [
+        (
+            "Page.java",
+            "class Page extends Model {\n    boolean is_good(String a, String b) { return true; }\n}\n",
+        ),
+        (
+            "page.ts",
+            "class Page extends Model {\n  is_good(a, b) { return true; }\n}\n",
+        ),
+        (
+            "page.rs",
+            "impl Model for Page {\n    fn is_good(&self) -> bool {\n        true\n    }\n}\n",
+        ),
+    ] {
+        assert_eq!(altered_by_new(MODEL, "open(x)", (path, head)), Some(2), "{head}");
+    }
+}
+
+#[test]
+fn another_thing_under_the_guards_name_alters_its_use() {
+    let guard = (GUARD, GUARD_TEXT, "isdigit");
+    for accused in ["db.run(order.id)", "guard(order)\ndb.run(order.id)"] {
+        for (path, line) in [
+            ("a.py", "from fakes import guard"),
+            ("a.py", "from util import noop as guard"),
+            ("a.py", "def guard(order): pass"),
+            ("a.py", "def drop(order, guard):"),
+            ("a.py", "def drop(order, guard=noop):"),
+            ("a.py", "drop = lambda guard: guard(1)"),
+            ("a.py", "class guard(Base):"),
+            ("a.ts", "import { guard } from \"./fakes\";"),
+            ("a.ts", "import type { guard } from \"./fakes\";"),
+            ("a.ts", "export default function drop({ check: guard }: Checks) {"),
+            ("a.ts", "const drop = (order, guard) => guard(order);"),
+            ("a.ts", "  drop(order, guard) {"),
+            ("a.ts", "  function guard(order) {}"),
+            ("a.ts", "const guard = () => {};"),
+            ("a.go", "func drop(o Order, guard Guard) error {"),
+            ("a.go", "func drop(o Order) (guard Guard, err error) {"),
+            ("a.go", "func (t *T) guard(o Order) error {"),
+            ("A.java", "    void guard(Order order) {}"),
+            ("A.java", "    void drop(Order order, Guard guard) {"),
+            ("a.rb", "  def self.guard(order)"),
+            ("a.rb", "  def drop order, guard"),
+            ("a.rs", "pub async fn guard(order: &Order) {"),
+            ("a.rs", "pub fn drop(guard: impl Fn(Order)) {"),
+        ] {
+            let head = format!("{line}\n");
+            assert_eq!(altered_by_new(guard, accused, (path, &head)), Some(1), "{line}");
+        }
+    }
+    for (path, line) in [
+        ("a.ts", "type Checks = { a: 1 };"),
+        ("a.ts", "import { Checks } from \"./fakes\";"),
+        ("a.ts", "function drop<Checks>(order) {"),
+        ("a.js", "function drop(Checks) {"),
+        ("a.rs", "impl Checks {"),
+        ("a.rs", "impl From<String> for Checks {"),
+        ("a.go", "type Checks struct{}"),
+        ("a.rb", "module Checks"),
+    ] {
+        let head = format!("{line}\n");
+        assert_eq!(altered_by_new(guard, "db.run(1)", (path, &head)), Some(1), "{line}");
+    }
+}
+
+#[test]
+fn names_in_calls_and_values_are_used() {
+    let guard = (GUARD, GUARD_TEXT, "isdigit");
+    for (path, line) in [
+        ("a.py", "    if guard(order) is None:"),
+        ("a.py", "def drop(order, check=None, other=1): return guard(order)"),
+        ("a.py", "    total = guard(order)"),
+        ("a.py", "from src.util import guard"),
+        ("a.ts", "app.use(\"/users\", guard, (request) => {"),
+        ("a.ts", "wrap(guard, async () => {"),
+        ("a.ts", "const total = await guard(order, {"),
+        ("a.ts", "  guard(order);"),
+        ("a.ts", "if (guard) {"),
+        ("a.ts", "orders.map((order) => guard(order));"),
+        ("A.java", "    boolean ok = guard(order);"),
+        ("A.java", "    return guard(order);"),
+        ("a.php", "    $this->guard($order);"),
+        ("a.php", "    Util::guard($order);"),
+        ("a.rb", "  before_action :guard"),
+    ] {
+        let head = format!("{line}\n  more\n");
+        assert_eq!(altered_by_new(guard, "db.run(1)", (path, &head)), None, "{line}");
+    }
+}
