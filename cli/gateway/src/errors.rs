@@ -7,7 +7,7 @@ mod words;
 use std::{path::PathBuf, time::Duration};
 
 use conclave_certificates::{CertificatesError, ClientError};
-use conclave_resilience::classify::{FailureClass, ProviderFault, classify, names_a_parameter};
+use conclave_resilience::classify::{Concession, FailureClass, ProviderFault, classify, concessions};
 
 pub(crate) use refusal::shown_address;
 pub use refusal::{Refusal, RefusalAnswer};
@@ -55,8 +55,10 @@ pub(crate) struct CallFailure {
     pub(crate) class: FailureClass,
     /// The wait that the provider asked for.
     pub(crate) retry_after: Option<Duration>,
-    /// The provider's words, where they name a parameter of thinking, sampling or caching.
-    pub(crate) parameter: Option<String>,
+    /// The changes with which the request may be taken, the likeliest first.
+    pub(crate) concessions: Vec<Concession>,
+    /// The provider's words, where they suggest such changes.
+    pub(crate) said: String,
     /// The refusal, where another call or another model would not help.
     pub(crate) refusal: Option<Refusal>,
     /// The answer was to come from a recording, which does not have it.
@@ -67,11 +69,19 @@ impl CallFailure {
     /// The failure of a call that was refused with this status and body, whose secrets are masked.
     pub(crate) fn refused(status: u16, retry_after: Option<Duration>, body: &str) -> Self {
         let class = classify(status, body);
-        let is_named = class == FailureClass::BadRequest && names_a_parameter(status, body);
+        let concessions = match class {
+            FailureClass::BadRequest => concessions(status, body),
+            _ => Vec::new(),
+        };
         let is_final = matches!(class, FailureClass::Auth | FailureClass::BadRequest);
         Self {
             retry_after,
-            parameter: is_named.then(|| said(body)),
+            said: if concessions.is_empty() {
+                String::new()
+            } else {
+                said(body)
+            },
+            concessions,
             refusal: is_final.then(|| Refusal::new(status, body)),
             ..class.into()
         }
@@ -83,7 +93,8 @@ impl From<FailureClass> for CallFailure {
         Self {
             class,
             retry_after: None,
-            parameter: None,
+            concessions: Vec::new(),
+            said: String::new(),
             refusal: None,
             unrecorded: false,
         }

@@ -140,7 +140,12 @@ impl Answer {
     pub(crate) async fn next(&mut self, core: &Core) -> Piece {
         let piece = self.receive(core).await;
         match piece.end {
-            Some(End::Complete) => self.entry.ended(CallOutcome::Complete),
+            Some(End::Complete) => {
+                self.entry.ended(CallOutcome::Complete);
+                if let Some(carried) = self.reader.carried() {
+                    self.request.session.carried.add(carried, self.entry.model());
+                }
+            }
             Some(End::Broken(class)) => self.entry.ended(CallOutcome::Failed(class.to_string())),
             None => {}
         }

@@ -1,6 +1,7 @@
 //! One call of one model, up to the first content of its answer.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -8,7 +9,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{
-    classify::{FailureClass, ProviderFault},
+    classify::{Concession, FailureClass, ProviderFault},
     retry::{http_date, retry_after},
 };
 use conclave_shared::{error_chain::with_sources, model::ModelId};
@@ -59,8 +60,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: &'a Call<'a>,
     /// The model that is asked.
     pub(crate) model: &'a ModelId,
-    /// True if nothing about thinking, sampling and the provider's cache is sent.
-    pub(crate) bare: bool,
+    /// The changes of the request that the model needs.
+    pub(crate) concessions: BTreeSet<Concession>,
 }
 
 /// A call whose turn has come.
@@ -80,18 +81,19 @@ impl Attempt<'_> {
     /// Writes the body for this model and waits for the turn of its prefix.
     pub(crate) async fn prepare(&self) -> Ready {
         let (call, core) = (self.call, self.call.core);
-        let sent = self.written(self.bare);
+        let sent = self.written(&self.concessions);
         let permit = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
         call.request.touch();
         Ready { sent, permit }
     }
 
-    /// Returns whether it sends anything about thinking, sampling or the provider's cache.
-    pub(crate) fn has_parameters(&self) -> bool {
-        !self.bare && self.written(false).body != self.written(true).body
+    /// Returns whether the request would be another one with this concession, too.
+    pub(crate) fn changes_with(&self, concession: Concession) -> bool {
+        let mut more = self.concessions.clone();
+        more.insert(concession) && self.written(&more).body != self.written(&self.concessions).body
     }
 
-    fn written(&self, bare: bool) -> Canonical {
+    fn written(&self, concessions: &BTreeSet<Concession>) -> Canonical {
         let (call, session) = (self.call, &self.call.request.session);
         let adaptation = Adaptation {
             wire: call.provider.wire,
@@ -99,8 +101,9 @@ impl Attempt<'_> {
             target: self.model,
             capabilities: (call.core.capabilities)(self.model),
             effort: session.effort(),
-            bare,
+            concessions,
             signatures: &session.signatures,
+            carried: &session.carried,
         };
         let keyed = adaptation.keys_its_cache();
         let adapted = adaptation.apply(&call.body);

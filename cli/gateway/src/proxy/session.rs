@@ -11,7 +11,11 @@ use conclave_resilience::classify::FailureClass;
 use conclave_shared::{effort::Effort, model::ModelId};
 
 use super::loop_guard::LoopGuard;
-use crate::{clock::now, lock::locked, wire::Signatures};
+use crate::{
+    clock::now,
+    lock::locked,
+    wire::{CarriedAnswers, Signatures},
+};
 
 /// All sessions by id.
 #[derive(Debug, Default)]
@@ -43,6 +47,8 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     /// The makers of the reasoning in its history.
     pub(crate) signatures: Signatures,
+    /// Fields that its models want back with their answers.
+    pub(crate) carried: CarriedAnswers,
     state: Mutex<State>,
 }
 
@@ -97,6 +103,7 @@ impl Session {
         Self {
             id,
             signatures: Signatures::default(),
+            carried: CarriedAnswers::default(),
             state: Mutex::default(),
         }
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Event, GARBAGE, Seen, StopReason, StreamReader,
+    Carried, Event, GARBAGE, Seen, StopReason, StreamReader,
     arguments::Arguments,
     counts::write_plainly,
     openai::{class_of, take_counts},
@@ -33,6 +33,8 @@ pub(super) struct Reader {
     refused: bool,
     /// Where the text stands among the pieces of calls.
     text: Text,
+    /// The fields beside text and calls that go back.
+    carried: Carried,
 }
 
 /// The reasons of a stop of an answer that is not whole.
@@ -83,6 +85,8 @@ struct Delta<'a> {
     reasoning_content: Option<&'a RawValue>,
     #[serde(borrow)]
     reasoning: Option<&'a RawValue>,
+    reasoning_details: Option<Value>,
+    thinking_blocks: Option<Value>,
     #[serde(borrow)]
     refusal: Option<&'a RawValue>,
     tool_calls: Option<Value>,
@@ -180,6 +184,10 @@ impl StreamReader for Reader {
 
     fn seen(&mut self) -> &mut Seen {
         &mut self.seen
+    }
+
+    fn carried(&mut self) -> Option<Carried> {
+        Some(std::mem::take(&mut self.carried))
     }
 
     fn broke_off(&mut self) {
@@ -300,11 +308,24 @@ impl Reader {
             is_plain &= self.take_content(content)?;
         }
         let mut thinks = false;
-        for thought in [delta.reasoning_content, delta.reasoning] {
+        for (name, thought) in [
+            ("reasoning", delta.reasoning),
+            // Where both are there, runtimes take this one.
+            ("reasoning_content", delta.reasoning_content),
+        ] {
             if let Some(thought) = thought.filter(|thought| says_anything(Some(thought))) {
                 thinks = true;
+                self.carried.thought_in(name);
                 is_plain &= thought.get().starts_with('"');
                 self.seen.progress(thought.get().len().saturating_sub(2));
+            }
+        }
+        for (name, parts) in [
+            ("reasoning_details", &delta.reasoning_details),
+            ("thinking_blocks", &delta.thinking_blocks),
+        ] {
+            if let Some(parts) = parts {
+                self.carried.take_field(name, parts);
             }
         }
         self.refused |= says_anything(delta.refusal);
@@ -344,16 +365,19 @@ impl Reader {
         self.seen.progress(name.len() + piece.len());
         let id = call["id"].as_str().unwrap_or_default();
         let is_whole = self.calls.get(&index).is_some_and(Arguments::are_whole);
+        let mut begins = !self.ids.contains_key(&index);
         let known = self.ids.entry(index).or_default();
         let has_another_id = !id.is_empty() && !known.is_empty() && known.as_str() != id;
         if !name.is_empty() && (has_another_id || (is_whole && !piece.trim().is_empty())) {
             // Another call: some providers give all of them the same index.
             self.seen.called(self.stray.remove(&index));
             known.clear();
+            begins = true;
         }
         if known.is_empty() {
             id.clone_into(known);
         }
+        self.carried.take_call(begins, index, call);
         if let Some(stray) = stray_call(name) {
             self.stray.entry(index).or_insert(stray);
         }
