@@ -188,7 +188,7 @@ impl UsageLedger for Gateway {
     fn last_failure(&self, session: &SessionId) -> Option<String> {
         let session = self.core.sessions.get(session)?;
         Some(match session.last_failure()? {
-            FailureClass::Retryable(ProviderFault::Garbage) if session.is_unstreamed() => {
+            FailureClass::ModelUnavailable if session.is_unstreamed() => {
                 "the endpoint answered without streaming, and Conclave needs one that streams: see docs/models.md"
                     .to_owned()
             }

@@ -25,7 +25,7 @@ pub(crate) use mend::mended;
 pub(crate) use request::Outline;
 pub(crate) use seen::{Counted, Seen};
 pub(crate) use signatures::Signatures;
-pub(crate) use sse::{Frame, FrameParser};
+pub(crate) use sse::{Frame, FrameParser, begins_with_event};
 use words::is_cut_off;
 pub(crate) use words::{is_whole_answer, text_of_body};
 

@@ -25,7 +25,8 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The body of an answer: of a provider, or from the recording of an earlier run.
 #[derive(Debug)]
 pub(crate) enum AnswerBody {
-    Network(Response),
+    /// With its beginning, where that was read already.
+    Network(Bytes, Response),
     Recording(Playback),
 }
 
@@ -33,7 +34,8 @@ impl AnswerBody {
     /// The next bytes; `None` at a clean end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, ProviderFault> {
         match self {
-            Self::Network(response) => response.chunk().await.map_err(|error| {
+            Self::Network(begun, _) if !begun.is_empty() => Ok(Some(std::mem::take(begun))),
+            Self::Network(_, response) => response.chunk().await.map_err(|error| {
                 tracing::info!(error = %error.without_url(), "the answer broke off");
                 ProviderFault::CutStream
             }),
