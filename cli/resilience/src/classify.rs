@@ -127,6 +127,8 @@ pub fn classify(status: u16, body: &str) -> FailureClass {
         phrases.iter().any(|phrase| text.contains(phrase))
     };
     match status {
+        // The prompt fits, and the answer that is asked for does not.
+        400 | 422 if says(&["max_tokens"]) && says(&["is too large"]) => FailureClass::BadRequest,
         400 | 422 if says(&OVERFLOW) => FailureClass::ContextOverflow,
         400 | 429 if says(&QUOTA) => FailureClass::QuotaExhausted,
         401 | 403 | 407 => FailureClass::Auth,
@@ -280,6 +282,8 @@ mod tests {
     fn the_text_makes_a_class_more_precise() {
         let overflow = "This model's maximum context length is 128000 tokens.";
         assert_eq!(classify(400, overflow), FailureClass::ContextOverflow);
+        let answer = "'max_tokens' or 'max_completion_tokens' is too large: 16000. This model's maximum context length is 16000 tokens";
+        assert_eq!(classify(400, answer), FailureClass::BadRequest);
         assert_eq!(
             classify(400, "Prompt is too long: 200001 tokens"),
             FailureClass::ContextOverflow

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::{core::Core, in_flight::InFlightRequest};
 use crate::{
     accounting::UsageEntry,
+    errors::short,
     recording::{CallRecording, Playback},
     wire::{Event, Frame, FrameParser, StreamReader, Wire, mended},
 };
@@ -130,6 +131,15 @@ impl Answer {
 
     pub(crate) fn request(&self) -> &InFlightRequest {
         &self.request
+    }
+
+    /// The words in which the stream has said that it failed, as one short line.
+    pub(crate) fn words_of_failure(&mut self, core: &Core) -> String {
+        let said = std::mem::take(&mut self.reader.seen().failure);
+        if said.is_empty() {
+            return said;
+        }
+        format!("\"{}\"", short(&core.redactor.redact(&said)))
     }
 
     /// See [`StreamReader::shortened_end`].

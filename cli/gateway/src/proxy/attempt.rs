@@ -177,6 +177,7 @@ impl Attempt<'_> {
         began: Instant,
     ) -> Result<Response, CallFailure> {
         let (core, provider) = (self.call.core, self.call.provider);
+        self.call.request.session.set_unstreamed(false);
         let request = core
             .client
             .post(provider.endpoint.clone())
@@ -220,7 +221,6 @@ impl Attempt<'_> {
         began: Instant,
     ) -> Result<AnswerBody, CallFailure> {
         let (core, session) = (self.call.core, &self.call.request.session);
-        session.set_unstreamed(false);
         let kind = response.headers().get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
@@ -248,7 +248,8 @@ impl Attempt<'_> {
             entry.set(seen.usage, seen.counted, seen.written, 0);
         }
         if !is_whole_answer(&body) {
-            return Err(ProviderFault::Garbage.into());
+            let masked = core.redactor.redact(&String::from_utf8_lossy(&body));
+            return Err(CallFailure::in_place_of_an_answer(&masked));
         }
         // To ask this model again would be to pay for the same once more.
         session.set_unstreamed(true);
@@ -322,7 +323,10 @@ async fn until_content(mut answer: Answer, core: &Core, began: Instant) -> Resul
         held.extend_from_slice(&piece.bytes);
         if let Some(End::Broken(class)) = piece.end {
             // Even with content: the runtime has not seen it.
-            return Err(class.into());
+            return Err(CallFailure {
+                said: answer.words_of_failure(core),
+                ..class.into()
+            });
         }
         if piece.end.is_some() || piece.content || core.hold(began).passed(now()) || held.len() > MAX_HELD {
             return Ok(Opened {

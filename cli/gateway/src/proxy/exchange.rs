@@ -16,7 +16,7 @@ use super::{
 use crate::{
     accounting::Reservation,
     clock::now,
-    errors::{CallFailure, Rejection},
+    errors::{CallFailure, Rejection, shown_address},
     event::{FallbackReason, GatewayEvent},
     lock::locked,
 };
@@ -130,7 +130,7 @@ impl Call<'_> {
             if !took_long || !self.core.hold(began).passed(now()) {
                 permit.failed(failure.class);
             }
-            session.failed(failure.class);
+            session.failed(failure.class, self.words_of(&failure));
             last = FallbackReason::Failed(failure.class);
             let FailureClass::Retryable(fault) = failure.class else {
                 if let Some(concession) = self.next_concession(&attempt, &failure) {
@@ -162,6 +162,15 @@ impl Call<'_> {
             drop(waiting);
             self.request.touch();
         }
+    }
+
+    /// The provider's words about a failure. That a model is not there may be due to the address.
+    fn words_of(&self, failure: &CallFailure) -> String {
+        let words = failure.words();
+        if failure.class != FailureClass::ModelUnavailable || words.is_empty() {
+            return words;
+        }
+        format!("{words}, at {}", shown_address(&self.provider.endpoint))
     }
 
     /// The change with which a refused call is made once more.

@@ -190,6 +190,7 @@ impl Reader {
             "message_stop" => Event::Failed(ProviderFault::CutStream.into()),
             "error" if event["error"].is_object() => {
                 let text = |name: &str| event["error"][name].as_str().unwrap_or_default();
+                text("message").clone_into(&mut self.seen.failure);
                 Event::Failed(classify_event(text("type"), text("message")))
             }
             "error" => Event::Failed(ProviderFault::ServerError.into()),

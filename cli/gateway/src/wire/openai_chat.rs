@@ -11,7 +11,7 @@ use super::{
     Carried, Event, GARBAGE, Seen, StopReason, StreamReader,
     arguments::Arguments,
     counts::write_plainly,
-    openai::{class_of, take_counts},
+    openai::{failed, take_counts},
     seen::{grow, is_whole, stray_call},
     words::written,
 };
@@ -143,7 +143,7 @@ impl StreamReader for Reader {
             return GARBAGE;
         };
         if let Some(error) = &chunk.error {
-            return Event::Failed(class_of(error));
+            return Event::Failed(failed(&mut self.seen, error));
         }
         let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;

@@ -193,6 +193,35 @@ fn typed(kind: &'static str, body: &'static str) -> Response<Body> {
 }
 
 #[tokio::test]
+async fn an_error_in_place_of_a_stream_is_told_in_its_words() {
+    for (body, cause, calls) in [
+        (
+            r#"{"error":{"code":404,"message":"no such model"}}"#,
+            "model unavailable, 404: \"no such model\"",
+            1,
+        ),
+        (
+            r#"{"error":{"code":429,"message":"free models per day"}}"#,
+            "rate limited, 429: \"free models per day\"",
+            3,
+        ),
+        (
+            r#"{"detail":"Not Found"}"#,
+            "garbage: what came is not a model's answer, \"Not Found\"",
+            3,
+        ),
+    ] {
+        let raw = Raw::start(move |_| typed("application/json", body)).await;
+        let gateway = gateway(&raw.url).await;
+        let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it ends");
+        assert_eq!(outcome.message().as_str(), Rejection::NoHealthyModel.marker());
+        let last = gateway.last_failure(&session("ses_a")).expect("a cause");
+        assert!(last.starts_with(cause), "{last}");
+        assert_eq!(raw.seen().len(), calls, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn other_content_types_are_no_answers() {
     is_garbage(|| typed("text/html", "<html><body>502</body></html>")).await;
     is_garbage(|| typed("application/json", r#"{"detail":"Not Found"}"#)).await;
