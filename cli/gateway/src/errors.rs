@@ -99,7 +99,7 @@ impl CallFailure {
         }
     }
 
-    /// What the provider said, for people; empty if it said nothing.
+    /// The provider's words, for people; empty if it said nothing.
     pub(crate) fn words(&self) -> String {
         match &self.refusal {
             Some(refusal) => refusal.words(),

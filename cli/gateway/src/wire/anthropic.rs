@@ -259,6 +259,10 @@ impl Reader {
                 if let (Some(stray), Some(_)) = (&mut self.stray, given) {
                     grow(stray, &block["input"].to_string());
                 }
+                if block["id"].as_str().is_none_or(str::is_empty) {
+                    event["content_block"]["id"] = json!(format!("call_{}", self.calls));
+                    self.seen.rewritten = Some(frame(&event));
+                }
             }
             Kind::Other if name == "redacted_thinking" => {
                 let data = block["data"].as_str().unwrap_or_default();

@@ -27,7 +27,7 @@ const TEXTS: [&str; 3] = ["text", "summary", "thinking"];
 
 /// Maximum length of what is kept of one answer, and of all answers of a session, in bytes. A signature has some thousands.
 const MAX_OF_ANSWER: usize = 512 * 1024;
-const MAX_OF_SESSION: usize = 4 * 1024 * 1024;
+const MAX_OF_SESSION: usize = 8 * 1024 * 1024;
 
 /// The fields that one answer carries.
 #[derive(Debug, Default)]
@@ -51,6 +51,15 @@ struct CarriedCall {
     of_function: Map<String, Value>,
 }
 
+/// The place of a piece of a call in its answer, as every runtime reads it.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The number of its call, from 0.
+    pub(super) index: usize,
+    /// The id of a call whose first piece has none.
+    pub(super) id: Option<String>,
+}
+
 impl Carried {
     /// Notes the name of the field in which a thought came.
     pub(super) fn thought_in(&mut self, name: &'static str) {
@@ -59,28 +68,38 @@ impl Carried {
 
     /// Takes a piece of a field of the message, which is a list of parts.
     pub(super) fn take_field(&mut self, name: &str, piece: &Value) {
-        let pieces = piece.as_array().filter(|_| self.has_room(piece.to_string().len()));
-        for piece in pieces.into_iter().flatten() {
+        for piece in piece.as_array().into_iter().flatten() {
             let parts = self.message.entry(name).or_insert_with(|| Value::Array(Vec::new()));
-            if let Some(parts) = parts.as_array_mut() {
+            let Some(parts) = parts.as_array_mut() else { return };
+            let bytes = match parts.last() {
+                // Its other fields are there.
+                Some(last) if goes_on(last, piece) => length(piece),
+                _ => piece.to_string().len(),
+            };
+            self.bytes = self.bytes.saturating_add(bytes);
+            if self.bytes <= MAX_OF_ANSWER {
                 grow(parts, piece);
             }
         }
     }
 
-    /// Takes a piece of a call, which may be the first one.
-    pub(super) fn take_call(&mut self, begins: bool, index: u64, piece: &Value) {
+    /// Takes a piece of a call, which may be the first one. Returns its place, as far as calls are kept.
+    pub(super) fn take_call(&mut self, begins: bool, index: u64, piece: &Value) -> Option<Place> {
         let id = piece["id"].as_str().unwrap_or_default();
+        let made = (begins && id.is_empty()).then(|| format!("call_{}", self.calls.len()));
         if begins && self.has_room(id.len() + size_of::<CarriedCall>()) {
             self.calls.push(CarriedCall {
                 index,
-                ids: [id.to_owned(), String::new()],
+                ids: [made.clone().unwrap_or_else(|| id.to_owned()), String::new()],
                 ..CarriedCall::default()
             });
+        } else if begins {
+            return None;
         }
-        let Some(at) = self.calls.iter().rposition(|call| call.index == index) else {
-            return;
-        };
+        let is_named =
+            |call: &CarriedCall| !id.is_empty() && call.index == index && call.ids.iter().any(|known| known == id);
+        let named = self.calls.iter().rposition(is_named).filter(|_| !begins);
+        let at = named.or_else(|| self.calls.iter().rposition(|call| call.index == index))?;
         for (of_function, from) in [(false, piece), (true, &piece["function"])] {
             for name in OF_CALL {
                 let value = from.get(name).filter(|value| !value.is_null());
@@ -99,6 +118,7 @@ impl Carried {
         if !id.is_empty() {
             id.clone_into(&mut self.calls[at].ids[1]);
         }
+        Some(Place { index: at, id: made })
     }
 
     /// Returns whether so much more is kept.
@@ -119,9 +139,8 @@ impl Carried {
         let Some((sent, first)) = calls.and_then(|calls| Some((calls, calls.first()?))) else {
             return false;
         };
-        let id = first["id"].as_str().unwrap_or_default();
-        // A runtime gives a call without an id one of its own.
-        let is_named = |call: &CarriedCall| call.ids.iter().any(|known| known == id) || call.ids[1].is_empty();
+        let id = first["id"].as_str().filter(|id| !id.is_empty());
+        let is_named = |call: &CarriedCall| call.ids.iter().any(|known| Some(known.as_str()) == id);
         sent.len() == self.calls.len() && self.calls.first().is_some_and(is_named)
     }
 
@@ -145,6 +164,13 @@ fn add(object: &mut Map<String, Value>, fields: &Map<String, Value>) {
     for (name, value) in fields {
         object.entry(name.as_str()).or_insert_with(|| value.clone());
     }
+}
+
+/// Length of the texts of a piece that goes on with a part, and of its signature.
+fn length(piece: &Value) -> usize {
+    let fields = piece.as_object().into_iter().flatten();
+    let texts = fields.filter(|(name, _)| TEXTS.contains(&name.as_str()) || *name == "signature");
+    texts.filter_map(|(_, value)| value.as_str()).map(str::len).sum()
 }
 
 /// Adds a piece to the parts of a thought: to the last one, if it goes on with it.

@@ -5,11 +5,12 @@ use std::{borrow::Cow, collections::BTreeMap};
 use conclave_engine::ports::StrayCall;
 use conclave_resilience::classify::ProviderFault;
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     Carried, Event, GARBAGE, Seen, StopReason, StreamReader,
     arguments::Arguments,
+    carried::Place,
     counts::write_plainly,
     openai::{failed, take_counts},
     seen::{grow, is_whole, stray_call},
@@ -35,6 +36,8 @@ pub(super) struct Reader {
     text: Text,
     /// The fields beside text and calls that go back.
     carried: Carried,
+    /// The places of the pieces of calls in the chunk that was read last.
+    places: Vec<Option<Place>>,
 }
 
 /// The reasons of a stop of an answer that is not whole.
@@ -145,6 +148,7 @@ impl StreamReader for Reader {
         if let Some(error) = &chunk.error {
             return Event::Failed(failed(&mut self.seen, error));
         }
+        self.places.clear();
         let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;
         for (place, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
@@ -243,9 +247,11 @@ impl Reader {
         write_plainly(&mut usage, &[])
     }
 
-    /// The chunk as every runtime reads it: with reasons of a stop that it knows, texts that are strings, and plain counts.
+    /// The chunk as every runtime reads it: with reasons of a stop that it knows, texts that are strings, calls that have an id and
+    /// a place, and plain counts.
     fn reworded(&self, data: &[u8]) -> String {
         let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
+        let mut places = self.places.iter();
         for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
             let reason = choice.get("finish_reason").map(Value::to_string).unwrap_or_default();
             let reason = RawValue::from_string(reason)
@@ -279,6 +285,9 @@ impl Reader {
                         .filter(|value| value.is_object())
                     {
                         *arguments = json!(arguments.to_string());
+                    }
+                    if let (Some(Some(place)), Some(call)) = (places.next(), call.as_object_mut()) {
+                        put_in_place(call, place);
                     }
                 }
             }
@@ -377,7 +386,9 @@ impl Reader {
         if known.is_empty() {
             id.clone_into(known);
         }
-        self.carried.take_call(begins, index, call);
+        let place = self.carried.take_call(begins, index, call);
+        let is_placed = place.as_ref().is_none_or(|place| is_at(call, place));
+        self.places.push(place);
         if let Some(stray) = stray_call(name) {
             self.stray.entry(index).or_insert(stray);
         }
@@ -388,7 +399,7 @@ impl Reader {
         if self.text == Text::Last {
             self.text = Text::BeforeCall;
         }
-        Ok(!arguments.is_object())
+        Ok(!arguments.is_object() && is_placed)
     }
 
     fn take_content(&mut self, content: &RawValue) -> Result<bool, Unreadable> {
@@ -401,6 +412,22 @@ impl Reader {
         self.seen.progress(content.thought);
         self.refused |= content.refuses;
         Ok(content.is_plain)
+    }
+}
+
+/// Returns whether a piece of a call stands at its place, with an id of the right type where it needs one.
+fn is_at(call: &Value, place: &Place) -> bool {
+    let has_type = call["id"].is_null() || call["id"].is_string();
+    call["index"].as_u64() == u64::try_from(place.index).ok() && place.id.is_none() && has_type
+}
+
+/// Writes the place of a piece of a call into it.
+fn put_in_place(call: &mut Map<String, Value>, place: &Place) {
+    call.insert("index".to_owned(), json!(place.index));
+    if let Some(id) = &place.id {
+        call.insert("id".to_owned(), json!(id));
+    } else if call.get("id").is_some_and(|id| !id.is_string()) {
+        call.shift_remove("id");
     }
 }
 
