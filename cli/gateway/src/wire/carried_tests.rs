@@ -151,6 +151,18 @@ fn details_in_pieces_go_back_in_one() {
 }
 
 #[test]
+fn long_thoughts_in_many_pieces_are_kept() {
+    let (pieces, format) = (MAX_OF_ANSWER / 100, "x".repeat(100));
+    let piece =
+        json!({"reasoning_details": [{"type": "reasoning.text", "text": "word ", "format": format, "index": 0}]});
+    let mut deltas = vec![piece; pieces];
+    deltas.push(calls(&[call("a")]));
+    let sent = sent(&session(&[&deltas]), GEMINI, &json!([message(&[call("a")])]));
+    let text = sent[0]["reasoning_details"][0]["text"].as_str().map(str::len);
+    assert_eq!(text, Some(5 * pieces));
+}
+
+#[test]
 fn thoughts_go_back_under_the_name_under_which_they_came() {
     let history = |name: &str| json!([{"role": "assistant", "content": "x", name: "hm"}]);
     for (deltas, name) in [
@@ -173,7 +185,7 @@ fn what_is_too_long_is_not_kept() {
     let history = json!([message(&[call("a")])]);
     let answer = [calls(&[signed("a", &long)])];
     assert_eq!(sent(&session(&[&answer]), GEMINI, &history), history);
-    let answers: Vec<[Value; 1]> = (0..10)
+    let answers: Vec<[Value; 1]> = (0..40)
         .map(|number| [calls(&[signed(&format!("id_{number}"), &long[..MAX_OF_ANSWER / 2])])])
         .collect();
     let answers: Vec<&[Value]> = answers.iter().map(<[Value; 1]>::as_slice).collect();
