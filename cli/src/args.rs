@@ -15,7 +15,7 @@ pub(crate) use config::{
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
-pub(crate) use read::{mistaken_variables, problem_of, refused_variables};
+pub(crate) use read::{mistaken_variables, problem_of, refused_variables, with_variables};
 pub(crate) use review::refused_directories;
 pub(crate) use review::{
     LocalArguments, PlaceArguments, PlanArguments, RefusedReview, ReplayArguments, ReviewArguments,

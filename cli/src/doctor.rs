@@ -13,6 +13,7 @@ mod project;
 mod providers;
 mod settings;
 mod tools;
+mod variables;
 mod workers;
 
 use std::{future::Future, time::Duration};
@@ -23,7 +24,7 @@ use conclave_forge::ApiError;
 use serde::Serialize;
 
 use crate::{
-    args::{DoctorArguments, mistaken_variables, refused_variables},
+    args::DoctorArguments,
     context::Context,
     env::Environment,
     exit::{Exit, Failure},
@@ -198,7 +199,8 @@ impl Found {
 
 /// Runs all checks at once.
 async fn examine(request: &Request<'_>) -> Report {
-    let (tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
+    let (variables, tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
+        ended(LOCAL, "variables", variables::examine(request)),
         ended(LOCAL, "runtime", tools::agent(request)),
         ended(LOCAL, "git", tools::git()),
         ended(LOCAL, "repository", place::examine(request)),
@@ -209,8 +211,7 @@ async fn examine(request: &Request<'_>) -> Report {
         within(request, "review-tracker", workers::tracker(request)),
     );
     let mut all = Found::default();
-    all.checks.extend(variables(request.env));
-    for found in [tools, git, place, network, forge, providers, config, tracker] {
+    for found in [variables, tools, git, place, network, forge, providers, config, tracker] {
         all.checks.extend(found.checks);
         all.not_set_up.extend(found.not_set_up);
     }
@@ -221,21 +222,6 @@ async fn examine(request: &Request<'_>) -> Report {
         checks: all.checks,
         not_set_up: all.not_set_up,
     }
-}
-
-/// Variables whose values a review refuses, and those that nothing reads; no check where there are none.
-fn variables(env: &Environment) -> Option<Check> {
-    let mut refused = refused_variables(env);
-    // The check of the models names those.
-    refused.retain(|problem| !problem.contains("CONCLAVE_MODELS"));
-    if !refused.is_empty() {
-        let problems = [refused, mistaken_variables(env)].concat();
-        let step = "correct the value, or unset the variable";
-        return Some(Check::failure("variables", problems.join("\n")).next(step));
-    }
-    let mistakes = mistaken_variables(env);
-    let step = "correct the name, or unset it";
-    (!mistakes.is_empty()).then(|| Check::warning("variables", mistakes.join("\n")).next(step))
 }
 
 /// Programs of this machine are not late because a server is: a busy machine may need some seconds to start one.

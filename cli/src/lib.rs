@@ -26,7 +26,7 @@ use conclave_opencode::InstallError;
 
 pub use self::exit::Exit;
 use self::{
-    args::{Arguments, RefusedReview},
+    args::{Arguments, RefusedReview, with_variables},
     context::Context,
     env::Environment,
     exit::Failure,
@@ -64,7 +64,7 @@ fn run_to_exit(
             return exit;
         }
     };
-    let output = context.output.clone();
+    let (output, environment) = (context.output.clone(), context.env.clone());
     output::set_locale(&context.env);
     output::logging::start(&context.env, context.redactor.clone());
     crash::before_threads(&output);
@@ -81,6 +81,10 @@ fn run_to_exit(
         let signals = Arc::clone(&context.signals);
         let result = Box::pin(commands::run(arguments, context)).await;
         let exit = result.unwrap_or_else(|failure| {
+            let failure = match failure {
+                Failure::Settings(text) => Failure::Settings(with_variables(&text, &given, &environment)),
+                failure => failure,
+            };
             fail(&output, &failure);
             failure.exit()
         });

@@ -780,6 +780,27 @@ async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     for name in ["CONCLAVE_EFFORT", "CONCLAVE_LIMITS"] {
         report.only_failure("variables", name, "correct the value");
     }
+    // A review would find these out when it has begun.
+    let later = [
+        ("CONCLAVE_FOCUS", "nobody"),
+        ("CONCLAVE_EFFORT", "nobody=high"),
+        ("CONCLAVE_PROMPTS", "/nonexistent"),
+        ("CONCLAVE_OUTPUT", "/proc/x"),
+        ("CONCLAVE_REPORTS", "/proc/x"),
+        ("CONCLAVE_RECORD", "/dev/null"),
+        ("CONCLAVE_AGENTS_MD_TEMPLATE_URL", "http://example.com/x"),
+    ];
+    let all = later.iter().fold(local(), |job, (name, value)| job.env(name, value));
+    let report = Findings::of(all).await;
+    for (name, _) in later {
+        report.only_failure("variables", name, "correct the value");
+    }
+    let report = Findings::of(local().env("CONCLAVE_REPLAY_MODELS", "/nonexistent")).await;
+    report.only_failure(
+        "variables",
+        "CONCLAVE_REPLAY_MODELS (--replay-models) /nonexistent",
+        "correct the value",
+    );
     let report = Findings::of(local().env("TMPDIR", "/dev/null")).await;
     report.only_failure("scratch", "/dev/null cannot be written", "set TMPDIR");
     let report = Findings::of(local().env("XDG_STATE_HOME", "/dev/null")).await;

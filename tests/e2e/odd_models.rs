@@ -23,6 +23,7 @@ on_both_runtimes! {
     a_stop_for_calls_without_one_is_asked_again_in_every_format
     control_tokens_and_thinking_around_an_answer_cost_nothing
     findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for
+    what_a_call_carries_goes_back_with_it_and_thoughts_under_their_name
 }
 
 /// The one reviewer of the small change that is reviewed here.
@@ -537,4 +538,39 @@ async fn findings_given_to_a_tool_that_does_not_exist_are_read_or_asked_for() {
             );
         }
     }
+}
+
+async fn what_a_call_carries_goes_back_with_it_and_thoughts_under_their_name() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    for turn in 1..3 {
+        let read = Answer::call("read", json!({"filePath": "src/users.py", "limit": turn}));
+        provider.set(REVIEWER, turn, read.with_thinking("First the file."));
+    }
+    provider.set(REVIEWER, 3, Answer::text(NOTHING));
+    // Gemini signs its calls, and has a place of its own for that. Others have another name for thoughts.
+    let carried = json!({"google": {"thought_signature": "c2ln"}});
+    let kind = "\"type\":\"function\",";
+    let signed = format!("{kind}\"extra_content\":{carried},");
+    provider.inject(Fault::bytes(kind, signed).agent(REVIEWER).turn(1));
+    let thought = Fault::bytes("\"reasoning_content\":", "\"reasoning\":");
+    provider.inject(thought.agent(REVIEWER).turn(2));
+    let outcome = reviewed_in("chat", &provider, &repository).await.expect_code(0);
+    assert_eq!(outcome.review()["verdict"], "approved", "{}", outcome.stdout);
+    let requests = provider.requests().into_iter();
+    let answers: Vec<Vec<Value>> = requests
+        .filter(|request| request.agent == REVIEWER)
+        .map(|request| {
+            let body: Value = serde_json::from_slice(&request.body).unwrap();
+            let messages = body["messages"].as_array().unwrap().iter();
+            let answers = messages.filter(|message| message["role"] == "assistant");
+            answers.cloned().collect()
+        })
+        .collect();
+    assert_eq!(answers[1][0]["tool_calls"][0]["extra_content"], carried);
+    assert_eq!(answers[1][0]["reasoning_content"], "First the file.");
+    assert_eq!(answers[2][0]["tool_calls"][0]["extra_content"], carried);
+    assert_eq!(answers[2][1]["tool_calls"][0].get("extra_content"), None);
+    let names = ["reasoning", "reasoning_content"].map(|name| answers[2][1].get(name).is_some());
+    assert_eq!(names, [true, false]);
+    assert_eq!(provider.violations(), []);
 }

@@ -7,13 +7,14 @@ mod words;
 use std::{path::PathBuf, time::Duration};
 
 use conclave_certificates::{CertificatesError, ClientError};
-use conclave_resilience::classify::{FailureClass, ProviderFault, classify, names_a_parameter};
+use conclave_resilience::classify::{Concession, FailureClass, ProviderFault, classify, concessions};
+use serde_json::Value;
 
 pub(crate) use refusal::shown_address;
 pub use refusal::{Refusal, RefusalAnswer};
 pub use rejection::Rejection;
 use words::said;
-pub(crate) use words::{is_page, message};
+pub(crate) use words::{is_page, message, short};
 
 /// The configuration cannot be used, or the gateway could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -55,9 +56,11 @@ pub(crate) struct CallFailure {
     pub(crate) class: FailureClass,
     /// The wait that the provider asked for.
     pub(crate) retry_after: Option<Duration>,
-    /// The provider's words, where they name a parameter of thinking, sampling or caching.
-    pub(crate) parameter: Option<String>,
-    /// The refusal, where another call or another model would not help.
+    /// The changes with which the request may be taken, the likeliest first.
+    pub(crate) concessions: Vec<Concession>,
+    /// The provider's words.
+    pub(crate) said: String,
+    /// The status that it answered with, and its words.
     pub(crate) refusal: Option<Refusal>,
     /// The answer was to come from a recording, which does not have it.
     pub(crate) unrecorded: bool,
@@ -67,13 +70,41 @@ impl CallFailure {
     /// The failure of a call that was refused with this status and body, whose secrets are masked.
     pub(crate) fn refused(status: u16, retry_after: Option<Duration>, body: &str) -> Self {
         let class = classify(status, body);
-        let is_named = class == FailureClass::BadRequest && names_a_parameter(status, body);
-        let is_final = matches!(class, FailureClass::Auth | FailureClass::BadRequest);
+        let concessions = match class {
+            FailureClass::BadRequest => concessions(status, body),
+            _ => Vec::new(),
+        };
         Self {
             retry_after,
-            parameter: is_named.then(|| said(body)),
-            refusal: is_final.then(|| Refusal::new(status, body)),
+            said: said(body),
+            concessions,
+            refusal: Some(Refusal::new(status, body)),
             ..class.into()
+        }
+    }
+
+    /// The failure of a call whose answer has this body in place of a stream. Some gateways put the status of their own upstream
+    /// there.
+    pub(crate) fn in_place_of_an_answer(body: &str) -> Self {
+        let parsed: Value = serde_json::from_str(body).unwrap_or_default();
+        let status = parsed["error"]["code"]
+            .as_u64()
+            .and_then(|code| u16::try_from(code).ok());
+        if let Some(status) = status.filter(|status| (400..600).contains(status)) {
+            return Self::refused(status, None, body);
+        }
+        Self {
+            said: message(&parsed).unwrap_or_default(),
+            ..ProviderFault::Garbage.into()
+        }
+    }
+
+    /// The provider's words, for people; empty if it said nothing.
+    pub(crate) fn words(&self) -> String {
+        match &self.refusal {
+            Some(refusal) => refusal.words(),
+            None if self.said.is_empty() => String::new(),
+            None => format!("\"{}\"", self.said),
         }
     }
 }
@@ -83,7 +114,8 @@ impl From<FailureClass> for CallFailure {
         Self {
             class,
             retry_after: None,
-            parameter: None,
+            concessions: Vec::new(),
+            said: String::new(),
             refusal: None,
             unrecorded: false,
         }

@@ -10,7 +10,7 @@ use conclave_engine::ports::SessionId;
 use conclave_resilience::{
     breaker::Change,
     budget::Line,
-    classify::{FailureClass, ProviderFault},
+    classify::{Concession, FailureClass, ProviderFault},
 };
 use conclave_shared::{effort::Effort, model::ModelId};
 
@@ -46,11 +46,13 @@ pub enum GatewayEvent {
         /// The cause.
         reason: FallbackReason,
     },
-    /// A model refused a call for what it was sent about thinking or sampling, and answered without: it is asked so from then on.
-    /// Recorded once for each model.
-    ParametersRefused {
+    /// A model refused a call for a part or the form of it, and answered once that was changed: it is asked so from then on.
+    /// Recorded once for each model and change.
+    ConcessionMade {
         /// The model.
         model: ModelId,
+        /// The change.
+        concession: Concession,
         /// The effort that it was asked for, if one was set.
         effort: Option<Effort>,
         /// The provider's words.
@@ -158,15 +160,28 @@ impl fmt::Display for GatewayEvent {
         match self {
             Self::Retried { model, fault, .. } => write!(formatter, "{model} was asked again ({fault})"),
             Self::FallbackUsed { from, to, reason, .. } => write!(formatter, "{to} stood in for {from} ({reason})"),
-            Self::ParametersRefused { model, effort, said } => {
+            Self::ConcessionMade {
+                model,
+                concession,
+                effort,
+                said,
+            } => {
                 write!(formatter, "{model} refused a call")?;
-                effort
-                    .iter()
-                    .try_for_each(|effort| write!(formatter, " with the effort {effort}"))?;
+                if *concession == Concession::NoParameters {
+                    effort
+                        .iter()
+                        .try_for_each(|effort| write!(formatter, " with the effort {effort}"))?;
+                }
+                let (answers, next) = match concession {
+                    Concession::NoParameters => ("without effort and sampling", ". Correct its `capabilities`"),
+                    Concession::NoThoughts => ("without its earlier thoughts", ""),
+                    Concession::NoUsage => ("without `stream_options`", ", so that what it uses may be unknown"),
+                    Concession::NewerLimit => ("with `max_completion_tokens`", ""),
+                    Concession::StrictTurns => ("with a message of its own in between", ""),
+                };
                 write!(
                     formatter,
-                    ", and said \"{said}\": it answers without effort and sampling, and is asked so for the rest of the review. Correct its \
-                     `capabilities`"
+                    ", and said \"{said}\": it answers {answers}, and is asked so for the rest of the review{next}"
                 )
             }
             Self::CircuitChanged { model, change } => write!(formatter, "{model}: {change}"),
@@ -295,7 +310,7 @@ fn log(event: &GatewayEvent) {
         // A retry that helps needs no one; the others are reported as they happen, by the observer.
         GatewayEvent::Retried { .. }
         | GatewayEvent::FallbackUsed { .. }
-        | GatewayEvent::ParametersRefused { .. }
+        | GatewayEvent::ConcessionMade { .. }
         | GatewayEvent::CircuitChanged { .. }
         | GatewayEvent::Waiting { .. }
         | GatewayEvent::ProviderSwitched { .. }

@@ -188,12 +188,22 @@ impl UsageLedger for Gateway {
     fn last_failure(&self, session: &SessionId) -> Option<String> {
         let session = self.core.sessions.get(session)?;
         Some(match session.last_failure()? {
-            FailureClass::Retryable(ProviderFault::Garbage) if session.is_unstreamed() => {
+            (FailureClass::ModelUnavailable, _) if session.is_unstreamed() => {
                 "the endpoint answered without streaming, and Conclave needs one that streams: see docs/models.md"
                     .to_owned()
             }
-            FailureClass::Retryable(ProviderFault::Garbage) => "garbage: what came is not a model's answer".to_owned(),
-            class => class.to_string(),
+            (class, words) => {
+                let cause = match class {
+                    FailureClass::Retryable(ProviderFault::Garbage) => "garbage: what came is not a model's answer",
+                    class => class.as_str(),
+                };
+                let parts = [cause, &words];
+                parts
+                    .into_iter()
+                    .filter(|part| !part.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            }
         })
     }
 

@@ -3,12 +3,12 @@
 mod answer;
 mod attempt;
 mod call;
+mod concessions;
 mod core;
 mod door;
 mod exchange;
 mod in_flight;
 mod loop_guard;
-mod refused_parameters;
 mod relay;
 mod run_key;
 mod session;

@@ -3,6 +3,7 @@
 mod adapt;
 mod anthropic;
 mod arguments;
+mod carried;
 mod counts;
 mod fields;
 mod mend;
@@ -19,11 +20,12 @@ use conclave_resilience::classify::{FailureClass, ProviderFault};
 use serde_json::{Value, json};
 
 pub(crate) use adapt::Adaptation;
+pub(crate) use carried::{Carried, CarriedAnswers};
 pub(crate) use mend::mended;
 pub(crate) use request::Outline;
 pub(crate) use seen::{Counted, Seen};
 pub(crate) use signatures::Signatures;
-pub(crate) use sse::{Frame, FrameParser};
+pub(crate) use sse::{Frame, FrameParser, begins_with_event};
 use words::is_cut_off;
 pub(crate) use words::{is_whole_answer, text_of_body};
 
@@ -75,6 +77,11 @@ pub(crate) trait StreamReader: Send + Sync {
     /// The frames for the one that was just read, if runtimes read it in different ways, or not at all.
     fn rewritten(&mut self) -> Option<String> {
         self.seen().rewritten.take()
+    }
+
+    /// The fields that a whole answer carries beside text and calls, if the format has such.
+    fn carried(&mut self) -> Option<Carried> {
+        None
     }
 
     /// Notes the whole calls that wait for the end of an answer, which broke off: they will not come again in it.

@@ -127,6 +127,8 @@ pub fn classify(status: u16, body: &str) -> FailureClass {
         phrases.iter().any(|phrase| text.contains(phrase))
     };
     match status {
+        // The prompt fits, and the answer that is asked for does not.
+        400 | 422 if says(&["max_tokens"]) && says(&["is too large"]) => FailureClass::BadRequest,
         400 | 422 if says(&OVERFLOW) => FailureClass::ContextOverflow,
         400 | 429 if says(&QUOTA) => FailureClass::QuotaExhausted,
         401 | 403 | 407 => FailureClass::Auth,
@@ -142,6 +144,21 @@ pub fn classify(status: u16, body: &str) -> FailureClass {
     }
 }
 
+/// A change of a request with which a model may take what it has refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Concession {
+    /// It is asked for no thinking, no sampling, and without a key for its cache.
+    NoParameters,
+    /// Its earlier thoughts do not go back to it.
+    NoThoughts,
+    /// It is not asked for the tokens that it uses.
+    NoUsage,
+    /// The answer's limit has its newer name.
+    NewerLimit,
+    /// A message of the user never follows another one, nor the result of a call.
+    StrictTurns,
+}
+
 /// Words in a provider's error that name a parameter of thinking, sampling or caching.
 const PARAMETERS: [&str; 9] = [
     "effort",
@@ -155,10 +172,66 @@ const PARAMETERS: [&str; 9] = [
     "prompt_cache_key",
 ];
 
-/// Returns whether a refusal names a parameter of thinking, sampling or caching: the request may be taken without.
-pub fn names_a_parameter(status: u16, body: &str) -> bool {
+/// Words in a provider's error for earlier thoughts, in fields that have no other meaning.
+const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning_details", "thinking_blocks"];
+
+/// Names of the effort, which is a parameter and not a thought.
+const EFFORT: [&str; 3] = ["reasoning_effort", "reasoning.effort", "reasoning effort"];
+
+/// Words in a provider's error for what it did not get.
+const MISSING: [&str; 8] = [
+    "missing",
+    "required",
+    "must be passed",
+    "must be provided",
+    "must be included",
+    "must include",
+    "must contain",
+    "must start",
+];
+
+/// Words in a provider's error for what it does not take.
+const UNWANTED: [&str; 8] = [
+    "unsupported",
+    "not supported",
+    "not allowed",
+    "not permitted",
+    "forbidden",
+    "unexpected",
+    "unknown",
+    "unrecognized",
+];
+
+/// Words in a provider's error about messages in an order that it does not take.
+const ORDER: [&str; 3] = ["must alternate", "unexpected role", "after role"];
+
+/// The changes with which a model may take a request that it has refused in these words, the likeliest first.
+pub fn concessions(status: u16, body: &str) -> Vec<Concession> {
+    if !matches!(status, 400 | 422) {
+        return Vec::new();
+    }
     let text = body.to_ascii_lowercase();
-    matches!(status, 400 | 422) && PARAMETERS.iter().any(|name| text.contains(name))
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
+    let rest = EFFORT.iter().fold(text.clone(), |rest, name| rest.replace(name, ""));
+    // A thought that is missing would be missed the more.
+    let takes_thoughts = says(&MISSING) && !says(&UNWANTED);
+    [
+        (says(&THOUGHTS) && !takes_thoughts, Concession::NoThoughts),
+        (says(&PARAMETERS), Concession::NoParameters),
+        (
+            rest.contains("reasoning") && !says(&THOUGHTS) && !takes_thoughts,
+            Concession::NoThoughts,
+        ),
+        (says(&["stream_options"]), Concession::NoUsage),
+        (
+            says(&["max_completion_tokens"]) && says(&["instead"]),
+            Concession::NewerLimit,
+        ),
+        (says(&ORDER), Concession::StrictTurns),
+    ]
+    .into_iter()
+    .filter_map(|(is_named, concession)| is_named.then_some(concession))
+    .collect()
 }
 
 /// The class of an error that came as an event of the stream, by its type or code.
@@ -209,6 +282,8 @@ mod tests {
     fn the_text_makes_a_class_more_precise() {
         let overflow = "This model's maximum context length is 128000 tokens.";
         assert_eq!(classify(400, overflow), FailureClass::ContextOverflow);
+        let answer = "'max_tokens' or 'max_completion_tokens' is too large: 16000. This model's maximum context length is 16000 tokens";
+        assert_eq!(classify(400, answer), FailureClass::BadRequest);
         assert_eq!(
             classify(400, "Prompt is too long: 200001 tokens"),
             FailureClass::ContextOverflow
@@ -225,26 +300,62 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_names_a_parameter_of_thinking_or_sampling_is_known() {
-        for (status, body, named) in [
+    fn a_refusal_names_what_may_be_changed() {
+        use Concession::{NewerLimit, NoParameters, NoThoughts, NoUsage, StrictTurns};
+        for (body, expected) in [
             (
-                400,
                 "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
-                true,
+                vec![NoParameters],
             ),
-            (400, "adaptive thinking is not supported on this model", true),
+            ("adaptive thinking is not supported on this model", vec![NoParameters]),
             (
-                422,
                 r#"{"detail":[{"loc":["body","top_p"],"msg":"Extra inputs are not permitted"}]}"#,
-                true,
+                vec![NoParameters],
             ),
-            (400, "Unrecognized request argument supplied: prompt_cache_key", true),
-            (400, "`Temperature` is deprecated for this model.", true),
-            (400, "messages.1: the request could not be processed", false),
-            (500, "reasoning_effort", false),
-            (404, "no model for this effort", false),
+            (
+                "Unrecognized request argument supplied: prompt_cache_key",
+                vec![NoParameters],
+            ),
+            ("`Temperature` is deprecated for this model.", vec![NoParameters]),
+            ("messages.1: the request could not be processed", vec![]),
+            (
+                "messages.2.assistant.reasoning_content: property is unsupported",
+                vec![NoThoughts, NoParameters],
+            ),
+            (
+                "The reasoning_content is not allowed in input",
+                vec![NoThoughts, NoParameters],
+            ),
+            (
+                "'messages.2' : property 'reasoning' is unsupported",
+                vec![NoParameters, NoThoughts],
+            ),
+            (
+                "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+                vec![NoParameters],
+            ),
+            (
+                "The `reasoning_content` in the thinking mode must be passed back to the API.",
+                vec![NoParameters],
+            ),
+            (
+                "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options')}]",
+                vec![NoUsage],
+            ),
+            (
+                "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+                vec![NewerLimit],
+            ),
+            ("Unexpected role 'user' after role 'tool'", vec![StrictTurns]),
+            (
+                "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+                vec![StrictTurns],
+            ),
         ] {
-            assert_eq!(names_a_parameter(status, body), named, "{status} {body}");
+            assert_eq!(concessions(400, body), expected, "{body}");
+            assert_eq!(concessions(422, body), expected, "{body}");
+            assert_eq!(concessions(500, body), [], "{body}");
+            assert_eq!(concessions(404, body), [], "{body}");
         }
     }
 

@@ -124,8 +124,23 @@ pub(crate) fn problem_of(error: &clap::Error) -> String {
     text.split("\n\n").next().unwrap_or(text).trim_end().to_owned()
 }
 
-/// The variables with values that a review would refuse, each with what is wrong.
-pub(crate) fn refused_variables(environment: &Environment) -> Vec<String> {
+/// A text about arguments, in which the variable stands before a flag that it alone has given.
+pub(crate) fn with_variables(text: &str, given: &[OsString], environment: &Environment) -> String {
+    let mut named = text.to_owned();
+    for word in text.split(|c: char| c.is_whitespace() || "`('\"".contains(c)) {
+        let Some(rest) = word.strip_prefix("--") else { continue };
+        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-');
+        let flag = &word[..end.map_or(word.len(), |end| end + 2)];
+        let variable = format!("{PREFIX}{}", flag[2..].to_uppercase().replace('-', "_"));
+        if !is_given(given, flag) && environment.get(&variable).is_some() && !named.contains(&variable) {
+            named = named.replacen(flag, &format!("{variable} ({flag})"), 1);
+        }
+    }
+    named
+}
+
+/// The variables with values that a review would refuse, each with what is wrong, and the environment without them.
+pub(crate) fn refused_variables(environment: &Environment) -> (Vec<String>, Environment) {
     let mut problems = Vec::new();
     let mut environment = environment.clone();
     for command in ["local", "review"] {
@@ -142,7 +157,7 @@ pub(crate) fn refused_variables(environment: &Environment) -> Vec<String> {
             problems.push(problem_of(&error));
         }
     }
-    problems
+    (problems, environment)
 }
 
 /// Warnings about variables whose names nothing reads, and that are near to a name that something reads.
@@ -268,6 +283,29 @@ mod tests {
         for given in [&["local", "--agents", "many"][..], &["local", "--agents=many"]] {
             let of_flag = error(given);
             assert!(of_flag.contains("'--agents <N>'"), "{of_flag}");
+        }
+    }
+
+    #[test]
+    fn a_flag_in_a_text_is_called_by_the_variable_that_has_given_it() {
+        let environment = environment(&[("CONCLAVE_OUTPUT", "/x"), ("CONCLAVE_MAX_CALLS", "1")]);
+        for (text, given, expected) in [
+            (
+                "no room. Name another with --output",
+                &["local"][..],
+                "no room. Name another with CONCLAVE_OUTPUT (--output)",
+            ),
+            (
+                "--max-calls: `--output`, --output",
+                &["local"],
+                "CONCLAVE_MAX_CALLS (--max-calls): `CONCLAVE_OUTPUT (--output)`, --output",
+            ),
+            ("with --output", &["local", "--output=/y"], "with --output"),
+            ("--output (CONCLAVE_OUTPUT)", &["local"], "--output (CONCLAVE_OUTPUT)"),
+            ("--reports -- x", &["local"], "--reports -- x"),
+        ] {
+            let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+            assert_eq!(with_variables(text, &given, &environment), expected);
         }
     }
 

@@ -179,6 +179,12 @@ fn disk(name: &str, directory: &Utf8Path) -> Check {
     }
 }
 
+/// Writes a file where a directory is or would be made, and takes it away again.
+pub(super) fn can_be_made(directory: &Utf8Path) -> std::io::Result<()> {
+    let absolute = camino::absolute_utf8(directory)?;
+    writable(&existing(&absolute))
+}
+
 /// Writes a file there, and takes it away again.
 fn writable(directory: &Utf8Path) -> std::io::Result<()> {
     tempfile::Builder::new()

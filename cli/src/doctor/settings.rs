@@ -1,6 +1,6 @@
 //! The repository's settings: those that a review would take, and those that this branch would bring.
 
-use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, ReviewSettings, parse};
+use conclave_engine::repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfig, RepoConfigProblem, parse};
 use conclave_git::{GitError, Repository};
 
 use super::{Check, Request};
@@ -35,15 +35,17 @@ pub(super) async fn examine(request: &Request<'_>, repository: &Repository) -> O
     }
 }
 
-/// Returns what the settings of the target branch's tip say about a review, if there are any; where the tip is not here, those of
-/// `HEAD`, which may be others: asking for too much of a sandbox runs nothing that should not run.
-pub(super) async fn of_review(request: &Request<'_>, repository: &Repository) -> Option<ReviewSettings> {
-    let commit = match target(request, repository).await {
+/// Returns the settings of the target branch's tip, if they can be read; where the tip is not here, those of `HEAD`, which may be
+/// others: asking for too much of a sandbox runs nothing that should not run.
+pub(super) async fn of_review(request: &Request<'_>) -> Option<RepoConfig> {
+    // The check of the repository says why there is none.
+    let repository = Repository::open(request.directory()).await.ok()?;
+    let commit = match target(request, &repository).await {
         Target::At(_, commit) => commit,
         Target::NotHere(_) | Target::Unknown => repository.commit("HEAD").await.ok()?,
     };
-    let parsed = read(repository, &commit).await.ok()??;
-    Some(parsed.config.review)
+    let parsed = read(&repository, &commit).await.ok()?;
+    Some(parsed.unwrap_or_default().config)
 }
 
 /// Looks at the engineering rules that count, as a review reads them. No check where there are none, and where they are not known.

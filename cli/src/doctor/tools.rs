@@ -5,7 +5,7 @@ use conclave_engine::{
     repo_config::{ReviewSettings, RuntimeChoice},
     review::RuntimeName,
 };
-use conclave_git::{Repository, places_around};
+use conclave_git::places_around;
 use conclave_opencode::{OPENCODE_VERSION, ProcessError, shown_version};
 use conclave_shared::sandbox::SandboxLevel;
 
@@ -44,12 +44,8 @@ fn chosen(request: &Request<'_>, of_repository: Option<RuntimeChoice>) -> (Runti
 }
 
 async fn settings_of_review(request: &Request<'_>) -> ReviewSettings {
-    let settings = match Repository::open(request.directory()).await {
-        Ok(repository) => settings::of_review(request, &repository).await,
-        // The check of the repository says it.
-        Err(_) => None,
-    };
-    settings.unwrap_or_default()
+    let settings = settings::of_review(request).await;
+    settings.map(|settings| settings.review).unwrap_or_default()
 }
 
 /// Directories of the repository that reviews are of.

@@ -412,7 +412,7 @@ fn registered(assembled: &Assembled, rules: &AppliedRules) -> BTreeSet<String> {
 }
 
 /// Whom the job asks for. A name that nobody has is an error before anything is paid for.
-fn focus(arguments: &PlanningArguments, settings: &RepoConfig) -> Result<Option<Focus>, Failure> {
+pub(crate) fn focus(arguments: &PlanningArguments, settings: &RepoConfig) -> Result<Option<Focus>, Failure> {
     let focus = Focus::new(&arguments.focus);
     let own: Vec<ReviewerName> = settings.reviewers.iter().map(|own| own.name.clone()).collect();
     match focus.as_ref().and_then(|focus| focus.unknown(&own)) {

@@ -110,6 +110,11 @@ pub(crate) fn canonical(wire: Wire, body: &Bytes, asked: &ModelId, target: &Mode
             edits.mark(last_shared);
         }
     }
+    if wire == Wire::OpenAiChat {
+        for message in &messages {
+            edits.join_texts(message);
+        }
+    }
     let digest = hex::encode(&shared.finalize()[..16]);
     if wire == Wire::OpenAiResponses {
         match fields.prompt_cache_key {
@@ -162,6 +167,16 @@ struct Block<'a> {
     text: String,
     #[serde(borrow)]
     cache_control: Option<&'a RawValue>,
+}
+
+/// A text and nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextPart<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(borrow)]
+    text: std::borrow::Cow<'a, str>,
 }
 
 /// Anthropic's system prompt as two blocks: the agent's prompt, which all sessions of an agent share whatever model and
@@ -249,6 +264,23 @@ impl<'a> Edits<'a> {
         let end = self.place(block).end - 1;
         self.changes
             .push((end..end, ",\"cache_control\":{\"type\":\"ephemeral\"}".to_owned()));
+    }
+
+    /// Makes one text of a message that is a list of texts. Chat Completions has no marks for a cache, and not every endpoint takes
+    /// a list.
+    fn join_texts(&mut self, message: &RawValue) {
+        let message = serde_json::from_str::<Message<'_>>(message.get()).ok();
+        let content = message
+            .and_then(|message| message.content)
+            .filter(|content| content.get().starts_with('['));
+        let Some(content) = content else { return };
+        let Ok(parts) = serde_json::from_str::<Vec<TextPart<'_>>>(content.get()) else {
+            return;
+        };
+        if !parts.is_empty() && parts.iter().all(|part| part.kind == "text") {
+            let texts: Vec<&str> = parts.iter().map(|part| &*part.text).collect();
+            self.replace(content, Value::from(texts.join("\n\n")).to_string());
+        }
     }
 
     /// Adds a field to the object that the text is.

@@ -149,6 +149,33 @@ fn chat_and_responses_lose_the_same_lines() {
 }
 
 #[test]
+fn a_prompt_of_chat_is_one_text_and_its_parts_say_what_is_shared() {
+    let part = |text: &str| json!({"type": "text", "text": text});
+    let body = |change: &str, role: &str| {
+        json!({"messages": [{"role": "system", "content": "rules"}, {"role": "user", "content": [part(change), part(role)]},
+            {"role": "assistant", "content": null, "tool_calls": []}, {"role": "user", "content": [part("\"go\" on")]},
+            {"role": "user", "content": [part("seen"), {"type": "image_url", "image_url": {"url": "data:"}}]},
+            {"role": "user", "content": [{"type": "text", "text": "marked", "cache_control": {"type": "ephemeral"}}]}]})
+    };
+    let sent = |change: &str, role: &str| sent(Wire::OpenAiChat, &body(change, role), "a/b", "a/b");
+    let (whole, prefix) = sent("the change", "# Reviewer: security");
+    assert_eq!(
+        whole["messages"][1],
+        json!({"role": "user", "content": "the change\n\n# Reviewer: security"})
+    );
+    assert_eq!(whole["messages"][3]["content"], "\"go\" on");
+    for other in [0, 2, 4, 5] {
+        assert_eq!(
+            whole["messages"][other],
+            body("the change", "")["messages"][other],
+            "anything else stays"
+        );
+    }
+    assert_eq!(prefix, sent("the change", "# Reviewer: performance").1);
+    assert_ne!(prefix, sent("another change", "# Reviewer: security").1);
+}
+
+#[test]
 fn responses_share_their_cache_and_are_not_stored() {
     let body = |session: &str, role: &str, store: Value| {
         json!({"model": "gpt-6-sol", "input": [{"role": "developer", "content": environment("gpt-6-sol", "/w", "x")},

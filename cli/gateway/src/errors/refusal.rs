@@ -48,6 +48,17 @@ impl Refusal {
         }
     }
 
+    /// The status and the words.
+    pub(crate) fn words(&self) -> String {
+        let status = self.status;
+        match &self.answer {
+            RefusalAnswer::Redirect(address) => format!("{status}, a redirect to {address}"),
+            RefusalAnswer::Page => format!("{status}, with a page in place of an API's answer"),
+            RefusalAnswer::Words(words) if words.is_empty() => format!("{status}, without a word about why"),
+            RefusalAnswer::Words(words) => format!("{status}: \"{words}\""),
+        }
+    }
+
     /// The refusal of a call of this model in words, with what to do.
     pub(crate) fn of_call(&self, model: &ModelId, reason: Rejection) -> String {
         let (provider, status) = (model.provider(), self.status);
@@ -63,13 +74,15 @@ impl Refusal {
                      address of the API, and whether a firewall, a proxy or a login stands in between"
                 );
             }
-            RefusalAnswer::Words(words) if words.is_empty() => format!("{status}, without a word about why"),
-            RefusalAnswer::Words(words) => format!("{status}: \"{words}\""),
+            RefusalAnswer::Words(_) => self.words(),
         };
         if reason != Rejection::CredentialsRejected {
-            return format!(
-                "{provider} refused a call of {model} ({words}): correct what it names; `conclave doctor` checks the address and the key"
-            );
+            let step = if words.contains("max_tokens") || words.contains("max_completion_tokens") {
+                "declare its `max_output`, and its `context` if that is smaller than 128,000 tokens, in `capabilities`: see docs/models.md"
+            } else {
+                "correct what it names; `conclave doctor` checks the address and the key"
+            };
+            return format!("{provider} refused a call of {model} ({words}): {step}");
         }
         if self.keyless {
             // Only an endpoint of one's own is asked without one.
@@ -119,6 +132,12 @@ mod tests {
                 vec!["(400: \"no such role\")", "`conclave doctor`"],
             ),
             (400, "plain words", request, vec!["(400: \"plain words\")"]),
+            (
+                400,
+                "max_tokens must be less than or equal to `8192`",
+                request,
+                vec!["`8192`\")", "declare its `max_output`"],
+            ),
             (400, long.as_str(), request, vec![cut.as_str()]),
         ] {
             let text = Refusal::new(status, body).of_call(&model, reason);

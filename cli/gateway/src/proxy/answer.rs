@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::{core::Core, in_flight::InFlightRequest};
 use crate::{
     accounting::UsageEntry,
+    errors::short,
     recording::{CallRecording, Playback},
     wire::{Event, Frame, FrameParser, StreamReader, Wire, mended},
 };
@@ -25,7 +26,8 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The body of an answer: of a provider, or from the recording of an earlier run.
 #[derive(Debug)]
 pub(crate) enum AnswerBody {
-    Network(Response),
+    /// With its beginning, where that was read already.
+    Network(Bytes, Response),
     Recording(Playback),
 }
 
@@ -33,7 +35,8 @@ impl AnswerBody {
     /// The next bytes; `None` at a clean end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, ProviderFault> {
         match self {
-            Self::Network(response) => response.chunk().await.map_err(|error| {
+            Self::Network(begun, _) if !begun.is_empty() => Ok(Some(std::mem::take(begun))),
+            Self::Network(_, response) => response.chunk().await.map_err(|error| {
                 tracing::info!(error = %error.without_url(), "the answer broke off");
                 ProviderFault::CutStream
             }),
@@ -130,6 +133,15 @@ impl Answer {
         &self.request
     }
 
+    /// The words in which the stream has said that it failed, as one short line.
+    pub(crate) fn words_of_failure(&mut self, core: &Core) -> String {
+        let said = std::mem::take(&mut self.reader.seen().failure);
+        if said.is_empty() {
+            return said;
+        }
+        format!("\"{}\"", short(&core.redactor.redact(&said)))
+    }
+
     /// See [`StreamReader::shortened_end`].
     pub(crate) fn shortened_end(&self) -> Option<String> {
         self.reader.shortened_end()
@@ -140,7 +152,12 @@ impl Answer {
     pub(crate) async fn next(&mut self, core: &Core) -> Piece {
         let piece = self.receive(core).await;
         match piece.end {
-            Some(End::Complete) => self.entry.ended(CallOutcome::Complete),
+            Some(End::Complete) => {
+                self.entry.ended(CallOutcome::Complete);
+                if let Some(carried) = self.reader.carried() {
+                    self.request.session.carried.add(carried, self.entry.model());
+                }
+            }
             Some(End::Broken(class)) => self.entry.ended(CallOutcome::Failed(class.to_string())),
             None => {}
         }

@@ -1,6 +1,7 @@
 //! One call of one model, up to the first content of its answer.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -8,7 +9,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{
-    classify::{FailureClass, ProviderFault},
+    classify::{Concession, FailureClass, ProviderFault},
     retry::{http_date, retry_after},
 };
 use conclave_shared::{error_chain::with_sources, model::ModelId};
@@ -29,7 +30,7 @@ use crate::{
     event::GatewayEvent,
     provider::Provider,
     recording::{CallRecording, CallSource},
-    wire::{Adaptation, is_whole_answer, text_of_body},
+    wire::{Adaptation, begins_with_event, is_whole_answer, text_of_body},
 };
 
 /// Maximum length of what is held back of an answer for a silent change of the model; more than that is forwarded.
@@ -59,8 +60,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: &'a Call<'a>,
     /// The model that is asked.
     pub(crate) model: &'a ModelId,
-    /// True if nothing about thinking, sampling and the provider's cache is sent.
-    pub(crate) bare: bool,
+    /// The changes of the request that the model needs.
+    pub(crate) concessions: BTreeSet<Concession>,
 }
 
 /// A call whose turn has come.
@@ -80,18 +81,19 @@ impl Attempt<'_> {
     /// Writes the body for this model and waits for the turn of its prefix.
     pub(crate) async fn prepare(&self) -> Ready {
         let (call, core) = (self.call, self.call.core);
-        let sent = self.written(self.bare);
+        let sent = self.written(&self.concessions);
         let permit = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
         call.request.touch();
         Ready { sent, permit }
     }
 
-    /// Returns whether it sends anything about thinking, sampling or the provider's cache.
-    pub(crate) fn has_parameters(&self) -> bool {
-        !self.bare && self.written(false).body != self.written(true).body
+    /// Returns whether the request would be another one with this concession, too.
+    pub(crate) fn changes_with(&self, concession: Concession) -> bool {
+        let mut more = self.concessions.clone();
+        more.insert(concession) && self.written(&more).body != self.written(&self.concessions).body
     }
 
-    fn written(&self, bare: bool) -> Canonical {
+    fn written(&self, concessions: &BTreeSet<Concession>) -> Canonical {
         let (call, session) = (self.call, &self.call.request.session);
         let adaptation = Adaptation {
             wire: call.provider.wire,
@@ -99,8 +101,9 @@ impl Attempt<'_> {
             target: self.model,
             capabilities: (call.core.capabilities)(self.model),
             effort: session.effort(),
-            bare,
+            concessions,
             signatures: &session.signatures,
+            carried: &session.carried,
         };
         let keyed = adaptation.keys_its_cache();
         let adapted = adaptation.apply(&call.body);
@@ -156,32 +159,32 @@ impl Attempt<'_> {
             }
             CallSource::Provider => None,
         };
-        let sent = self.send(body, entry, recording.as_mut(), began).await;
-        if let (Err(failure), Some(recording)) = (&sent, &mut recording) {
+        let opened = match self.send(body, recording.as_mut(), began).await {
+            Ok(response) => self.stream(response, entry, began).await,
+            Err(failure) => Err(failure),
+        };
+        if let (Err(failure), Some(recording)) = (&opened, &mut recording) {
             recording.ended(Some(failure.class));
         }
-        Ok((AnswerBody::Network(sent?), recording))
+        Ok((opened?, recording))
     }
 
     /// Sends the request and waits for the response's headers.
     async fn send(
         &self,
         body: Bytes,
-        entry: &mut UsageEntry,
         recording: Option<&mut CallRecording>,
         began: Instant,
     ) -> Result<Response, CallFailure> {
         let (core, provider) = (self.call.core, self.call.provider);
+        self.call.request.session.set_unstreamed(false);
         let request = core
             .client
             .post(provider.endpoint.clone())
             .headers(self.call.headers.clone())
             .headers(provider.headers.clone())
             .body(body);
-        // What the call has left of its own time, when this attempt begins.
-        let before = now().saturating_duration_since(began);
-        let limit = |limits: &Limits| limits.first_byte.min(limits.hold.saturating_sub(before));
-        let sent = core.within(limit, request.send()).await;
+        let sent = core.within(first_byte(began), request.send()).await;
         // A server that is asked and does not answer in time is there.
         if !matches!(&sent, Some(Err(error)) if error.is_connect()) {
             provider.connected();
@@ -207,28 +210,57 @@ impl Attempt<'_> {
         if !response.status().is_success() {
             return Err(refusal(core, provider, response, recording).await);
         }
-        let kind = response.headers().get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        // Some providers leave the type out; what says to be something else is something else.
-        if !kind.is_empty() && !kind.starts_with("text/event-stream") {
-            tracing::info!(kind = core.redactor.redact(kind), "the answer is not an event stream");
-            // It cannot be handed on, and its findings are not lost all the same.
-            let session = &self.call.request.session;
-            let mut body = BytesMut::new();
-            if kind.starts_with("application/json") {
-                let mut response = response;
-                body = body_of(&mut response, MAX_WHOLE).await;
-                session.add_broken_answer(text_of_body(&body));
-                if let Some(seen) = provider.wire.whole_answer(&body) {
-                    entry.set(seen.usage, seen.counted, seen.written, 0);
-                }
-            }
-            session.set_unstreamed(is_whole_answer(&body));
-            return Err(ProviderFault::Garbage.into());
-        }
-        self.call.request.session.set_unstreamed(false);
         Ok(response)
     }
+
+    /// The body of an answer that is a stream of events.
+    async fn stream(
+        &self,
+        mut response: Response,
+        entry: &mut UsageEntry,
+        began: Instant,
+    ) -> Result<AnswerBody, CallFailure> {
+        let (core, session) = (self.call.core, &self.call.request.session);
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.to_ascii_lowercase();
+        // Some providers leave the type out.
+        if kind.is_empty() || kind.starts_with("text/event-stream") {
+            return Ok(AnswerBody::Network(Bytes::new(), response));
+        }
+        let begun = core.within(first_byte(began), response.chunk()).await;
+        let begun = begun
+            .ok_or(ProviderFault::Timeout)?
+            .map_err(|_| ProviderFault::Network)?;
+        let begun = begun.unwrap_or_default();
+        // Others give it the type of an answer in one piece.
+        if begins_with_event(&begun) {
+            return Ok(AnswerBody::Network(begun, response));
+        }
+        tracing::info!(kind = core.redactor.redact(&kind), "the answer is not an event stream");
+        if !kind.starts_with("application/json") {
+            return Err(ProviderFault::Garbage.into());
+        }
+        // It cannot be handed on, and its findings are not lost all the same.
+        let body = body_of(&mut response, begun, MAX_WHOLE).await;
+        session.add_broken_answer(text_of_body(&body));
+        if let Some(seen) = self.call.provider.wire.whole_answer(&body) {
+            entry.set(seen.usage, seen.counted, seen.written, 0);
+        }
+        if !is_whole_answer(&body) {
+            let masked = core.redactor.redact(&String::from_utf8_lossy(&body));
+            return Err(CallFailure::in_place_of_an_answer(&masked));
+        }
+        // To ask this model again would be to pay for the same once more.
+        session.set_unstreamed(true);
+        Err(FailureClass::ModelUnavailable.into())
+    }
+}
+
+/// The limit of a wait for an answer's first byte: the call may have less time left, when this attempt begins.
+fn first_byte(began: Instant) -> impl Fn(&Limits) -> Duration {
+    let before = now().saturating_duration_since(began);
+    move |limits| limits.first_byte.min(limits.hold.saturating_sub(before))
 }
 
 /// Reads an error response. Its text is for our log and our classification, never for the runtime.
@@ -246,7 +278,7 @@ async fn refusal(
     let redirect = value("location").filter(|_| status.is_redirection());
     let redirect = redirect.and_then(|address| provider.endpoint.join(address).ok());
     // Half of an explanation is still one.
-    let body = body_of(&mut response, MAX_ERROR).await;
+    let body = body_of(&mut response, Bytes::new(), MAX_ERROR).await;
     let text = String::from_utf8_lossy(&body);
     let masked = core.redactor.redact(&text);
     let mut failure = CallFailure::refused(status.as_u16(), retry_after, &masked);
@@ -264,9 +296,9 @@ async fn refusal(
     failure
 }
 
-/// Reads a body that is not an event stream, as far as it comes in time.
-async fn body_of(response: &mut Response, max: usize) -> BytesMut {
-    let mut body = BytesMut::new();
+/// Reads a body that is not an event stream and has begun so, as far as it comes in time.
+async fn body_of(response: &mut Response, begun: Bytes, max: usize) -> BytesMut {
+    let mut body = BytesMut::from(begun);
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
             body.extend_from_slice(&chunk);
@@ -291,7 +323,10 @@ async fn until_content(mut answer: Answer, core: &Core, began: Instant) -> Resul
         held.extend_from_slice(&piece.bytes);
         if let Some(End::Broken(class)) = piece.end {
             // Even with content: the runtime has not seen it.
-            return Err(class.into());
+            return Err(CallFailure {
+                said: answer.words_of_failure(core),
+                ..class.into()
+            });
         }
         if piece.end.is_some() || piece.content || core.hold(began).passed(now()) || held.len() > MAX_HELD {
             return Ok(Opened {

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{refused_parameters::RefusedParameters, session::Sessions, switches::Switches};
+use super::{concessions::Concessions, session::Sessions, switches::Switches};
 use crate::{
     accounting::UsageAccounting,
     breaker::Circuits,
@@ -31,8 +31,8 @@ pub(crate) struct Core {
     pub(crate) run_key: SecretString,
     pub(crate) accounting: Arc<UsageAccounting>,
     pub(crate) capabilities: CapabilitySource,
-    /// Models that refuse parameters of thinking, sampling and caching.
-    pub(crate) refused_parameters: RefusedParameters,
+    /// Changes of a request that models need.
+    pub(crate) concessions: Concessions,
     pub(crate) circuits: Arc<Circuits>,
     pub(crate) switches: Switches,
     limits: watch::Sender<Limits>,
@@ -71,7 +71,7 @@ impl Core {
             warming: Arc::default(),
             run_key: config.run_key,
             capabilities: config.capabilities,
-            refused_parameters: RefusedParameters::default(),
+            concessions: Concessions::default(),
             accounting: Arc::new(accounting),
             circuits: Arc::new(Circuits::new(config.limits.breaker, Arc::clone(&events))),
             switches: Switches::new(config.switches),

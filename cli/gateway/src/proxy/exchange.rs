@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use conclave_resilience::{
     breaker::NextProbe,
-    classify::{FailureClass, ProviderFault},
+    classify::{Concession, FailureClass, ProviderFault},
     fallback::fallbacks,
 };
 use conclave_shared::model::ModelId;
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     accounting::Reservation,
     clock::now,
-    errors::{CallFailure, Rejection},
+    errors::{CallFailure, Rejection, shown_address},
     event::{FallbackReason, GatewayEvent},
     lock::locked,
 };
@@ -78,17 +78,18 @@ impl Call<'_> {
         let session = &self.request.session;
         let mut failed = 0;
         let mut last = FallbackReason::CircuitOpen;
-        // The words in which the model has refused the parameters of this call.
-        let mut refused: Option<String> = None;
+        // The concessions that are made for this call, and the words in which the model has refused it.
+        let mut made: Vec<(Concession, String)> = Vec::new();
         loop {
             if self.core.circuits.breakers().refuses(model, now()) {
                 return Ok(Err(last));
             }
-            let bare = refused.is_some() || self.core.refused_parameters.are_left_out(model);
+            let mut concessions = self.core.concessions.of(model);
+            concessions.extend(made.iter().map(|(concession, _)| *concession));
             let attempt = Attempt {
                 call: self,
                 model,
-                bare,
+                concessions,
             };
             // A call may have to wait for its turn. What is found out meanwhile counts for it too.
             let ready = self.unless_called_off(attempt.prepare()).await?;
@@ -111,7 +112,7 @@ impl Call<'_> {
                 Ok(opened) => {
                     permit.began();
                     self.request.keep(permit);
-                    self.answered_without_parameters(model, refused);
+                    self.answered_with(model, made);
                     return Ok(Ok(opened));
                 }
                 Err(failure) => failure,
@@ -129,13 +130,14 @@ impl Call<'_> {
             if !took_long || !self.core.hold(began).passed(now()) {
                 permit.failed(failure.class);
             }
-            session.failed(failure.class);
+            session.failed(failure.class, self.words_of(&failure));
             last = FallbackReason::Failed(failure.class);
             let FailureClass::Retryable(fault) = failure.class else {
-                refused = self.refused_parameters(&attempt, failure);
-                if refused.is_some() {
+                if let Some(concession) = self.next_concession(&attempt, &failure) {
+                    made.push((concession, failure.said));
                     continue;
                 }
+                self.refused_with(model, &made, failure.class);
                 return Ok(Err(last));
             };
             failed += 1;
@@ -162,26 +164,42 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the words of a refusal after which the call is made once more, without its parameters of thinking, sampling and caching.
-    fn refused_parameters(&self, attempt: &Attempt<'_>, failure: CallFailure) -> Option<String> {
-        let known = &self.core.refused_parameters;
-        if attempt.bare && failure.class == FailureClass::BadRequest {
-            known.tried(attempt.model, false);
+    /// The provider's words about a failure. That a model is not there may be due to the address.
+    fn words_of(&self, failure: &CallFailure) -> String {
+        let words = failure.words();
+        if failure.class != FailureClass::ModelUnavailable || words.is_empty() {
+            return words;
         }
-        let said = failure.parameter?;
-        (attempt.has_parameters() && known.may_be_the_cause(attempt.model)).then_some(said)
+        format!("{words}, at {}", shown_address(&self.provider.endpoint))
     }
 
-    /// Notes that a model has answered without the parameters of a call, if it has refused that with them.
-    fn answered_without_parameters(&self, model: &ModelId, refused: Option<String>) {
-        if let Some(said) = refused
-            && self.core.refused_parameters.tried(model, true)
-        {
-            self.core.events.record(GatewayEvent::ParametersRefused {
-                model: model.clone(),
-                effort: self.request.session.effort(),
-                said,
-            });
+    /// The change with which a refused call is made once more.
+    fn next_concession(&self, attempt: &Attempt<'_>, failure: &CallFailure) -> Option<Concession> {
+        let known = &self.core.concessions;
+        let mut suggested = failure.concessions.iter().copied();
+        suggested.find(|concession| known.may_help(attempt.model, *concession) && attempt.changes_with(*concession))
+    }
+
+    /// Notes that a model has refused a call in spite of the concessions that were made for it.
+    fn refused_with(&self, model: &ModelId, made: &[(Concession, String)], class: FailureClass) {
+        if class == FailureClass::BadRequest {
+            for (concession, _) in made {
+                self.core.concessions.tried(model, *concession, false);
+            }
+        }
+    }
+
+    /// Notes that a model has answered with the concessions that were made for a call.
+    fn answered_with(&self, model: &ModelId, made: Vec<(Concession, String)>) {
+        for (concession, said) in made {
+            if self.core.concessions.tried(model, concession, true) {
+                self.core.events.record(GatewayEvent::ConcessionMade {
+                    model: model.clone(),
+                    concession,
+                    effort: self.request.session.effort(),
+                    said,
+                });
+            }
         }
     }
 

@@ -126,8 +126,9 @@ impl Relay {
         if self.core.killed.is_cancelled() {
             return Err(AnswerCut::Dropped);
         }
+        let words = self.answer.words_of_failure(&self.core);
         let session = &self.answer.request().session;
-        session.failed(class);
+        session.failed(class, words);
         let model = self.answer.model().clone();
         self.core.events.record(GatewayEvent::StreamCut {
             session: session.id.clone(),

@@ -11,7 +11,11 @@ use conclave_resilience::classify::FailureClass;
 use conclave_shared::{effort::Effort, model::ModelId};
 
 use super::loop_guard::LoopGuard;
-use crate::{clock::now, lock::locked, wire::Signatures};
+use crate::{
+    clock::now,
+    lock::locked,
+    wire::{CarriedAnswers, Signatures},
+};
 
 /// All sessions by id.
 #[derive(Debug, Default)]
@@ -43,6 +47,8 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     /// The makers of the reasoning in its history.
     pub(crate) signatures: Signatures,
+    /// Fields that its models want back with their answers.
+    pub(crate) carried: CarriedAnswers,
     state: Mutex<State>,
 }
 
@@ -63,7 +69,7 @@ struct State {
     spares: HashMap<String, ModelId>,
     stray_calls: Vec<StrayCall>,
     broken_answers: Vec<String>,
-    last_failure: Option<FailureClass>,
+    last_failure: Option<(FailureClass, String)>,
     /// True if the last answer came in one piece.
     is_unstreamed: bool,
 }
@@ -97,6 +103,7 @@ impl Session {
         Self {
             id,
             signatures: Signatures::default(),
+            carried: CarriedAnswers::default(),
             state: Mutex::default(),
         }
     }
@@ -225,14 +232,14 @@ impl Session {
         (state.cuts, state.last_failure) = (0, None);
     }
 
-    /// Notes why a call failed.
-    pub(crate) fn failed(&self, class: FailureClass) {
-        locked(&self.state).last_failure = Some(class);
+    /// Notes why a call failed, with the provider's words.
+    pub(crate) fn failed(&self, class: FailureClass, words: String) {
+        locked(&self.state).last_failure = Some((class, words));
     }
 
-    /// The cause of the last failed call, unless an answer has come to its end since.
-    pub(crate) fn last_failure(&self) -> Option<FailureClass> {
-        locked(&self.state).last_failure
+    /// The cause of the last failed call and the provider's words, unless an answer has come to its end since.
+    pub(crate) fn last_failure(&self) -> Option<(FailureClass, String)> {
+        locked(&self.state).last_failure.clone()
     }
 
     /// A request came in; returns its number.

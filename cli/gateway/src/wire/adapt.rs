@@ -4,7 +4,8 @@
 //! be a fallback model or one that was named after the runtime had started, and what that model takes. So it alone writes
 //! how hard to think, for every call anew: what a fallback model gets is never a translation of what was written for another.
 //! The history stays as the runtime sends it, so that the signatures of reasoning hold over tool turns; only reasoning that the
-//! model cannot read, because another one signed it, is taken out.
+//! model cannot read, because another one signed it, is taken out, and in Chat Completions what a runtime drops of it is put back
+//! (`carried.rs`).
 //!
 //! Some of what the runtime writes is for a name: OpenCode sends a reasoning effort to every `gpt-5` and a nucleus to every `gemini`, at
 //! any endpoint. Parameters that are not declared do not go out, so that a model gets what the plan says.
@@ -14,7 +15,10 @@ mod chat;
 mod history;
 mod responses;
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
+use conclave_resilience::classify::Concession;
 use conclave_shared::{
     config::Capabilities,
     effort::{Effort, ThinkingRequest},
@@ -22,7 +26,7 @@ use conclave_shared::{
 };
 use serde_json::Value;
 
-use super::{Signatures, Wire, fields::Fields};
+use super::{CarriedAnswers, Signatures, Wire, fields::Fields};
 
 /// An adaptation of a body to a model.
 #[derive(Debug)]
@@ -37,17 +41,24 @@ pub(crate) struct Adaptation<'a> {
     pub(crate) capabilities: Capabilities,
     /// The effort of the session's models, if one is set.
     pub(crate) effort: Option<Effort>,
-    /// True if nothing about thinking, sampling and the provider's cache is sent, because the model has refused a call for it.
-    pub(crate) bare: bool,
+    /// The changes of a request that the model needs, because it has refused a call for what they change.
+    pub(crate) concessions: &'a BTreeSet<Concession>,
     /// The makers of the session's reasoning blocks.
     pub(crate) signatures: &'a Signatures,
+    /// Fields that the session's answers carry beside text and calls.
+    pub(crate) carried: &'a CarriedAnswers,
 }
 
 impl Adaptation<'_> {
     /// Returns whether the body names a key for the provider's cache. `OpenAI` takes one, also behind an AI Gateway; another
     /// endpoint that speaks Responses may refuse a parameter that it does not know.
     pub(crate) fn keys_its_cache(&self) -> bool {
-        self.wire == Wire::OpenAiResponses && self.target.provider() == "openai" && !self.bare
+        self.wire == Wire::OpenAiResponses && self.target.provider() == "openai" && !self.is_bare()
+    }
+
+    /// Returns whether nothing about thinking, sampling and the provider's cache is sent.
+    fn is_bare(&self) -> bool {
+        self.concessions.contains(&Concession::NoParameters)
     }
 
     /// The body to send; the same bytes if nothing has to change.
@@ -71,19 +82,20 @@ impl Adaptation<'_> {
             model: self.target,
             capabilities: &self.capabilities,
             thinking: self.request(),
-            bare: self.bare,
+            bare: self.is_bare(),
             renames,
         };
         match self.wire {
             Wire::Anthropic => anthropic::write(&mut fields, &written),
-            Wire::OpenAiChat => chat::write(&mut fields, &written),
+            Wire::OpenAiChat => {
+                self.carried.put_back(&mut fields, self.target);
+                chat::write(&mut fields, &written);
+                chat::concede(&mut fields, self.target, self.concessions);
+            }
             Wire::OpenAiResponses => responses::write(&mut fields, &written),
         }
         if !self.keys_its_cache() {
             fields.remove("prompt_cache_key");
-        }
-        if self.wire == Wire::OpenAiChat && chat::wants_completion_limit(self.target) {
-            chat::use_completion_limit(&mut fields);
         }
         fields.write(body)
     }
@@ -102,7 +114,7 @@ impl Adaptation<'_> {
             ..self.capabilities
         };
         match self.effort {
-            _ if self.bare => Some(ThinkingRequest::Untold),
+            _ if self.is_bare() => Some(ThinkingRequest::Untold),
             Some(effort) => Some(capabilities.request(effort)),
             None if thinking.is_told() && self.asked == self.target => None,
             None => Some(ThinkingRequest::Untold),
@@ -159,3 +171,7 @@ mod tests;
 #[cfg(test)]
 #[path = "adapt_declared_tests.rs"]
 mod declared_tests;
+
+#[cfg(test)]
+#[path = "adapt_refused_tests.rs"]
+mod refused_tests;

@@ -22,8 +22,9 @@ pub(super) fn sent(
         capabilities: CapabilityList::default().of(&target),
         target: &target,
         effort,
-        bare: false,
+        concessions: &BTreeSet::new(),
         signatures,
+        carried: &CarriedAnswers::default(),
     };
     text(&adaptation.apply(&Bytes::from(body.to_string())))
 }
@@ -54,8 +55,9 @@ pub(super) fn sent_with(
         target: &asked,
         capabilities,
         effort: Some(effort),
-        bare,
+        concessions: &bare.then_some(Concession::NoParameters).into_iter().collect(),
         signatures: &Signatures::default(),
+        carried: &CarriedAnswers::default(),
     };
     text(&adaptation.apply(&Bytes::from(body.to_string())))
 }
@@ -75,14 +77,16 @@ fn nothing_changes_for_the_model_that_was_asked() {
     let body = Bytes::from_static(b"{ \"model\" : \"claude-opus-4-7\", \"b\":1.0, \"a\":\"\\u00e9\" }");
     let asked = model("anthropic/claude-opus-4-7");
     let signatures = Signatures::default();
+    let (concessions, carried) = (BTreeSet::new(), CarriedAnswers::default());
     let adaptation = |effort| Adaptation {
         wire: Wire::Anthropic,
         asked: &asked,
         target: &asked,
         capabilities: CapabilityList::default().of(&asked),
         effort,
-        bare: false,
+        concessions: &concessions,
         signatures: &signatures,
+        carried: &carried,
     };
     assert_eq!(adaptation(None).apply(&body), body);
     assert_eq!(

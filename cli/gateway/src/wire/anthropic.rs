@@ -190,6 +190,7 @@ impl Reader {
             "message_stop" => Event::Failed(ProviderFault::CutStream.into()),
             "error" if event["error"].is_object() => {
                 let text = |name: &str| event["error"][name].as_str().unwrap_or_default();
+                text("message").clone_into(&mut self.seen.failure);
                 Event::Failed(classify_event(text("type"), text("message")))
             }
             "error" => Event::Failed(ProviderFault::ServerError.into()),
@@ -257,6 +258,10 @@ impl Reader {
                 let given = block["input"].as_object().filter(|input| !input.is_empty());
                 if let (Some(stray), Some(_)) = (&mut self.stray, given) {
                     grow(stray, &block["input"].to_string());
+                }
+                if block["id"].as_str().is_none_or(str::is_empty) {
+                    event["content_block"]["id"] = json!(format!("call_{}", self.calls));
+                    self.seen.rewritten = Some(frame(&event));
                 }
             }
             Kind::Other if name == "redacted_thinking" => {

@@ -35,8 +35,15 @@ pub(super) fn counted(usage: &Value, prompt: &str, answer: &str) -> Seen {
     seen
 }
 
+/// The words of an error object (or text), and its class.
+pub(super) fn failed(seen: &mut Seen, error: &Value) -> FailureClass {
+    let words = error["message"].as_str().or_else(|| error.as_str());
+    words.unwrap_or_default().clone_into(&mut seen.failure);
+    class_of(error)
+}
+
 /// The class of an error object (or text).
-pub(super) fn class_of(error: &Value) -> FailureClass {
+fn class_of(error: &Value) -> FailureClass {
     let message = error["message"].as_str().unwrap_or_default();
     // Some gateways put the status of their own upstream here.
     if let Some(status) = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()) {

@@ -5,13 +5,14 @@ use std::{borrow::Cow, collections::BTreeMap};
 use conclave_engine::ports::StrayCall;
 use conclave_resilience::classify::ProviderFault;
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
-    Event, GARBAGE, Seen, StopReason, StreamReader,
+    Carried, Event, GARBAGE, Seen, StopReason, StreamReader,
     arguments::Arguments,
+    carried::Place,
     counts::write_plainly,
-    openai::{class_of, take_counts},
+    openai::{failed, take_counts},
     seen::{grow, is_whole, stray_call},
     words::written,
 };
@@ -33,6 +34,10 @@ pub(super) struct Reader {
     refused: bool,
     /// Where the text stands among the pieces of calls.
     text: Text,
+    /// The fields beside text and calls that go back.
+    carried: Carried,
+    /// The places of the pieces of calls in the chunk that was read last.
+    places: Vec<Option<Place>>,
 }
 
 /// The reasons of a stop of an answer that is not whole.
@@ -83,6 +88,8 @@ struct Delta<'a> {
     reasoning_content: Option<&'a RawValue>,
     #[serde(borrow)]
     reasoning: Option<&'a RawValue>,
+    reasoning_details: Option<Value>,
+    thinking_blocks: Option<Value>,
     #[serde(borrow)]
     refusal: Option<&'a RawValue>,
     tool_calls: Option<Value>,
@@ -139,8 +146,9 @@ impl StreamReader for Reader {
             return GARBAGE;
         };
         if let Some(error) = &chunk.error {
-            return Event::Failed(class_of(error));
+            return Event::Failed(failed(&mut self.seen, error));
         }
+        self.places.clear();
         let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;
         for (place, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
@@ -180,6 +188,10 @@ impl StreamReader for Reader {
 
     fn seen(&mut self) -> &mut Seen {
         &mut self.seen
+    }
+
+    fn carried(&mut self) -> Option<Carried> {
+        Some(std::mem::take(&mut self.carried))
     }
 
     fn broke_off(&mut self) {
@@ -235,9 +247,11 @@ impl Reader {
         write_plainly(&mut usage, &[])
     }
 
-    /// The chunk as every runtime reads it: with reasons of a stop that it knows, texts that are strings, and plain counts.
+    /// The chunk as every runtime reads it: with reasons of a stop that it knows, texts that are strings, calls that have an id and
+    /// a place, and plain counts.
     fn reworded(&self, data: &[u8]) -> String {
         let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
+        let mut places = self.places.iter();
         for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
             let reason = choice.get("finish_reason").map(Value::to_string).unwrap_or_default();
             let reason = RawValue::from_string(reason)
@@ -272,6 +286,9 @@ impl Reader {
                     {
                         *arguments = json!(arguments.to_string());
                     }
+                    if let (Some(Some(place)), Some(call)) = (places.next(), call.as_object_mut()) {
+                        put_in_place(call, place);
+                    }
                 }
             }
         }
@@ -300,11 +317,24 @@ impl Reader {
             is_plain &= self.take_content(content)?;
         }
         let mut thinks = false;
-        for thought in [delta.reasoning_content, delta.reasoning] {
+        for (name, thought) in [
+            ("reasoning", delta.reasoning),
+            // Where both are there, runtimes take this one.
+            ("reasoning_content", delta.reasoning_content),
+        ] {
             if let Some(thought) = thought.filter(|thought| says_anything(Some(thought))) {
                 thinks = true;
+                self.carried.thought_in(name);
                 is_plain &= thought.get().starts_with('"');
                 self.seen.progress(thought.get().len().saturating_sub(2));
+            }
+        }
+        for (name, parts) in [
+            ("reasoning_details", &delta.reasoning_details),
+            ("thinking_blocks", &delta.thinking_blocks),
+        ] {
+            if let Some(parts) = parts {
+                self.carried.take_field(name, parts);
             }
         }
         self.refused |= says_anything(delta.refusal);
@@ -344,16 +374,21 @@ impl Reader {
         self.seen.progress(name.len() + piece.len());
         let id = call["id"].as_str().unwrap_or_default();
         let is_whole = self.calls.get(&index).is_some_and(Arguments::are_whole);
+        let mut begins = !self.ids.contains_key(&index);
         let known = self.ids.entry(index).or_default();
         let has_another_id = !id.is_empty() && !known.is_empty() && known.as_str() != id;
         if !name.is_empty() && (has_another_id || (is_whole && !piece.trim().is_empty())) {
             // Another call: some providers give all of them the same index.
             self.seen.called(self.stray.remove(&index));
             known.clear();
+            begins = true;
         }
         if known.is_empty() {
             id.clone_into(known);
         }
+        let place = self.carried.take_call(begins, index, call);
+        let is_placed = place.as_ref().is_none_or(|place| is_at(call, place));
+        self.places.push(place);
         if let Some(stray) = stray_call(name) {
             self.stray.entry(index).or_insert(stray);
         }
@@ -364,7 +399,7 @@ impl Reader {
         if self.text == Text::Last {
             self.text = Text::BeforeCall;
         }
-        Ok(!arguments.is_object())
+        Ok(!arguments.is_object() && is_placed)
     }
 
     fn take_content(&mut self, content: &RawValue) -> Result<bool, Unreadable> {
@@ -377,6 +412,22 @@ impl Reader {
         self.seen.progress(content.thought);
         self.refused |= content.refuses;
         Ok(content.is_plain)
+    }
+}
+
+/// Returns whether a piece of a call stands at its place, with an id of the right type where it needs one.
+fn is_at(call: &Value, place: &Place) -> bool {
+    let has_type = call["id"].is_null() || call["id"].is_string();
+    call["index"].as_u64() == u64::try_from(place.index).ok() && place.id.is_none() && has_type
+}
+
+/// Writes the place of a piece of a call into it.
+fn put_in_place(call: &mut Map<String, Value>, place: &Place) {
+    call.insert("index".to_owned(), json!(place.index));
+    if let Some(id) = &place.id {
+        call.insert("id".to_owned(), json!(id));
+    } else if call.get("id").is_some_and(|id| !id.is_string()) {
+        call.shift_remove("id");
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     Event, GARBAGE, Seen, StreamReader,
     counts::write_plainly,
     frame,
-    openai::{class_of, take_counts},
+    openai::{failed, take_counts},
     seen::{dense_len, grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
 };
@@ -156,12 +156,12 @@ impl Reader {
             "response.incomplete" => self.stop(Stopped::Incomplete, &event["response"]),
             "response.failed" => {
                 self.count(&event["response"]);
-                Event::Failed(class_of(&event["response"]["error"]))
+                Event::Failed(failed(&mut self.seen, &event["response"]["error"]))
             }
             "error" => {
                 let flat = || json!({"code": event["code"], "message": event["message"]});
                 let error = Some(&event["error"]).filter(|error| !error.is_null()).cloned();
-                Event::Failed(class_of(&error.unwrap_or_else(flat)))
+                Event::Failed(failed(&mut self.seen, &error.unwrap_or_else(flat)))
             }
             kind if is_content(kind) => {
                 // What is done repeats what came before.

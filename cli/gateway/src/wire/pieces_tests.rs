@@ -281,6 +281,64 @@ fn stray_calls_of_one_index_are_told_apart() {
 }
 
 #[test]
+fn calls_without_an_id_or_a_place_of_their_own_get_one() {
+    let chunk = |calls: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]});
+    let call =
+        |index: Value, id: Value| json!({"index": index, "id": id, "function": {"name": "read", "arguments": "{}"}});
+    let more = |index: Value| json!({"index": index, "function": {"arguments": " "}});
+    let null = || Value::Null;
+    for (chunks, places) in [
+        (
+            vec![
+                json!([call(null(), null())]),
+                json!([more(null())]),
+                json!([call(null(), json!(7))]),
+            ],
+            vec![(0, json!("call_0")), (0, null()), (1, json!("call_1"))],
+        ),
+        (
+            vec![
+                json!([call(json!(0), json!("a")), call(json!(0), json!("b"))]),
+                json!([more(json!(0))]),
+            ],
+            vec![(0, json!("a")), (1, json!("b")), (1, null())],
+        ),
+        (
+            vec![
+                json!([call(json!("0"), json!("a"))]),
+                json!([call(json!(1), json!(""))]),
+            ],
+            vec![(0, json!("a")), (1, json!("call_1"))],
+        ),
+    ] {
+        let mut reader = Wire::OpenAiChat.reader();
+        let mut read_as = Vec::new();
+        for calls in &chunks {
+            let sent = chunk(calls.clone());
+            assert_eq!(read(&mut reader, &sent), Event::Content, "{sent}");
+            let passed = reader.rewritten().map_or(sent, |frames| {
+                serde_json::from_str(frames.trim().strip_prefix("data: ").expect("data")).expect("JSON")
+            });
+            for call in passed["choices"][0]["delta"]["tool_calls"].as_array().expect("calls") {
+                read_as.push((call["index"].as_u64().expect("a place"), call["id"].clone()));
+            }
+        }
+        assert_eq!(read_as, places, "{chunks:?}");
+    }
+    let mut reader = Wire::OpenAiChat.reader();
+    read(&mut reader, &chunk(json!([call(json!(0), json!("a"))])));
+    assert_eq!(reader.rewritten(), None, "what every runtime reads stays as it is");
+    let block = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "name": "read", "input": {}}});
+    let mut reader = Wire::Anthropic.reader();
+    assert_eq!(read(&mut reader, &block), Event::Content);
+    assert!(
+        reader
+            .rewritten()
+            .is_some_and(|frame| frame.contains("\"id\":\"call_0\""))
+    );
+}
+
+#[test]
 fn arguments_that_come_as_an_object_are_handed_on_as_a_text() {
     for (wire, event) in [
         (

@@ -28,6 +28,8 @@ pub(crate) struct Seen {
     /// The signatures of whole reasoning blocks. The next request will carry them, and only the model that made them can
     /// read them.
     pub(crate) signatures: Vec<String>,
+    /// The words in which the stream has said that it failed.
+    pub(crate) failure: String,
     /// Number of events of an unknown kind. They are passed on.
     pub(crate) unknown_events: u64,
     /// Whole calls that may tell what no tool takes.

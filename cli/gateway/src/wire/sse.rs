@@ -50,6 +50,13 @@ impl Frame {
     }
 }
 
+/// Returns whether a body begins as a stream of events does, and no other.
+pub(crate) fn begins_with_event(body: &[u8]) -> bool {
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body).trim_ascii_start();
+    let fields: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+    fields.iter().any(|field| body.starts_with(field))
+}
+
 /// The lines of a frame. CRLF gives an empty line more, which means nothing here.
 struct Lines<'a>(&'a [u8]);
 

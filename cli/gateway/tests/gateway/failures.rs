@@ -124,12 +124,17 @@ async fn a_provider_out_of_reach_is_no_healthy_model() {
 #[tokio::test]
 async fn the_last_cause_of_no_healthy_model_is_kept_for_people() {
     type Make = fn() -> Fault;
-    let faults: [(Make, &str); 2] = [
+    let faults: [(Make, &str); 4] = [
         (
             || Fault::garbage().at(Position::AfterStart),
             "garbage: what came is not a model's answer",
         ),
-        (|| Fault::status(500), "server error"),
+        (|| Fault::status(500), "server error, 500: \""),
+        (|| Fault::status(404), "model unavailable, 404: \""),
+        (
+            || Fault::error_frame("server_error", "engine died").at(Position::AfterStart),
+            "server error, \"engine died\"",
+        ),
     ];
     for (fault, cause) in faults {
         let rig = rig_with(|config| config.limits.retry.retries = 0).await;
@@ -138,7 +143,9 @@ async fn the_last_cause_of_no_healthy_model_is_kept_for_people() {
         assert_eq!(last(), None);
         rig.provider.inject(fault());
         assert_eq!(rig.ask(OPUS_NEW, "y").await.message(), "conclave: no healthy model");
-        assert_eq!(last().as_deref(), Some(cause));
+        let last = last().unwrap();
+        assert!(last.starts_with(cause), "{last}");
+        assert_eq!(last.contains(&rig.provider.url()), cause.contains("404"), "{last}");
     }
 }
 

@@ -170,6 +170,19 @@ async fn an_answer_in_one_piece_is_called_one_that_does_not_stream() {
         cause.contains("without streaming") && cause.contains("docs/models.md"),
         "{cause}"
     );
+    assert_eq!(raw.seen().len(), 1, "each answer is paid for");
+    assert_eq!(gateway.broken_answers(&session("ses_a")), ["hello"]);
+}
+
+#[tokio::test]
+async fn a_stream_is_one_under_any_type() {
+    for kind in ["Text/Event-Stream", "application/json", "application/octet-stream"] {
+        let raw = Raw::start(move |_| typed(kind, WHOLE)).await;
+        let gateway = gateway(&raw.url).await;
+        let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it ends");
+        assert!(outcome.is_whole(), "{kind}: {outcome:?}");
+        assert_eq!(gateway.usage(&session("ses_a"))[0].tokens.output, 42, "{kind}");
+    }
 }
 
 fn typed(kind: &'static str, body: &'static str) -> Response<Body> {
@@ -180,10 +193,39 @@ fn typed(kind: &'static str, body: &'static str) -> Response<Body> {
 }
 
 #[tokio::test]
+async fn an_error_in_place_of_a_stream_is_told_in_its_words() {
+    for (body, cause, calls) in [
+        (
+            r#"{"error":{"code":404,"message":"no such model"}}"#,
+            "model unavailable, 404: \"no such model\"",
+            1,
+        ),
+        (
+            r#"{"error":{"code":429,"message":"free models per day"}}"#,
+            "rate limited, 429: \"free models per day\"",
+            3,
+        ),
+        (
+            r#"{"detail":"Not Found"}"#,
+            "garbage: what came is not a model's answer, \"Not Found\"",
+            3,
+        ),
+    ] {
+        let raw = Raw::start(move |_| typed("application/json", body)).await;
+        let gateway = gateway(&raw.url).await;
+        let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it ends");
+        assert_eq!(outcome.message().as_str(), Rejection::NoHealthyModel.marker());
+        let last = gateway.last_failure(&session("ses_a")).expect("a cause");
+        assert!(last.starts_with(cause), "{last}");
+        assert_eq!(raw.seen().len(), calls, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn other_content_types_are_no_answers() {
     is_garbage(|| typed("text/html", "<html><body>502</body></html>")).await;
-    is_garbage(|| typed("application/json", r#"{"content":[{"type":"text","text":"hello"}]}"#)).await;
-    is_garbage(|| typed("application/octet-stream", WHOLE)).await;
+    is_garbage(|| typed("application/json", r#"{"detail":"Not Found"}"#)).await;
+    is_garbage(|| typed("application/octet-stream", "\u{1f}\u{8b}")).await;
 }
 
 #[tokio::test]

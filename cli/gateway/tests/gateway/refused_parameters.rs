@@ -1,4 +1,4 @@
-//! A model that refuses what it is sent about thinking or sampling: the call is made once more without.
+//! A model that refuses what it is sent about thinking or sampling, or the form of a call: the call is made once more without.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,16 +11,25 @@ use serde_json::{Value, json};
 use crate::{
     client::{Outcome, RUN_KEY, body, call, read},
     raw::{Raw, WHOLE, in_pieces},
-    rig::{CREDENTIAL, OPUS_NEW, SOL, config, model, session},
+    rig::{CREDENTIAL, LLAMA, OPUS_NEW, SOL, config, model, session},
 };
 
 const REFUSED: &str = "output_config.effort: Extra inputs are not permitted";
 
+/// A whole answer in Chat Completions.
+const WHOLE_CHAT: &str =
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
 /// A provider that refuses its first calls with this message, and answers all others.
 async fn refusing(calls: usize, message: &'static str) -> Raw {
+    refusing_in(WHOLE, calls, message).await
+}
+
+/// The same with this answer.
+async fn refusing_in(whole: &'static str, calls: usize, message: &'static str) -> Raw {
     Raw::start(move |number| {
         if number >= calls {
-            return in_pieces(WHOLE, WHOLE.len());
+            return in_pieces(whole, whole.len());
         }
         let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
         let refusal = Response::builder().status(400).body(Body::from(error.to_string()));
@@ -63,7 +72,7 @@ fn thinks(raw: &Raw) -> Vec<bool> {
 fn told(gateway: &Gateway) -> Vec<(Option<Effort>, String)> {
     let events = gateway.events().into_iter();
     let told = events.filter_map(|event| match event {
-        GatewayEvent::ParametersRefused { effort, said, .. } => Some((effort, said)),
+        GatewayEvent::ConcessionMade { effort, said, .. } => Some((effort, said)),
         _ => None,
     });
     told.collect()
@@ -115,6 +124,75 @@ async fn a_refusal_that_stays_is_tried_without_parameters_once_in_a_run() {
     }
     assert_eq!(told(&gateway), []);
     assert_eq!(thinks(&raw), [true, false, true, true], "the effort was not the cause");
+}
+
+/// Asks a model over Chat Completions to go on after a thought. Returns the outcomes and the bodies that were sent.
+async fn chat_after_a_thought(raw: &Raw, gateway: &Gateway, texts: &[&str]) -> (Vec<Outcome>, Vec<Value>) {
+    gateway.assign(&session("ses_c"), "security", &[model(LLAMA)]);
+    let mut outcomes = Vec::new();
+    for text in texts {
+        let mut body = body(Wire::OpenAiChat, model(LLAMA).model(), text);
+        let messages = body["messages"].as_array_mut().unwrap();
+        messages.insert(
+            1,
+            json!({"role": "assistant", "content": "y", "reasoning_content": "hm"}),
+        );
+        let url = gateway.base_url("workers");
+        let request = call(&url, Wire::OpenAiChat, RUN_KEY, "ses_c", body.to_string());
+        outcomes.push(read(request.send().await.unwrap()).await);
+    }
+    let seen = raw.seen().into_iter();
+    let sent = seen.map(|seen| serde_json::from_slice(&seen.body).unwrap());
+    (outcomes, sent.collect())
+}
+
+#[tokio::test]
+async fn thoughts_that_are_refused_do_not_go_back_for_the_rest_of_the_run() {
+    let raw = refusing_in(WHOLE_CHAT, 1, "messages.1.reasoning_content: property is unsupported").await;
+    let gateway = gateway_with(&raw.url, |_| ()).await;
+    let (outcomes, sent) = chat_after_a_thought(&raw, &gateway, &["x", "z"]).await;
+    assert!(outcomes.iter().all(Outcome::is_whole), "{outcomes:?}");
+    let thoughts = sent
+        .iter()
+        .map(|body| body["messages"][1].get("reasoning_content").is_some());
+    assert_eq!(Vec::from_iter(thoughts), [true, false, false]);
+    assert_eq!(told(&gateway).len(), 1);
+    let in_words = gateway.events()[0].to_string();
+    assert_eq!(
+        in_words,
+        "workers/@cf/meta/llama-4 refused a call, and said \"messages.1.reasoning_content: property is unsupported\": it answers \
+         without its earlier thoughts, and is asked so for the rest of the review"
+    );
+}
+
+#[tokio::test]
+async fn thoughts_that_are_missing_are_not_taken_away() {
+    let missing = "reasoning_content is missing in assistant tool call message at index 1";
+    let raw = refusing_in(WHOLE_CHAT, usize::MAX, missing).await;
+    let gateway = gateway_with(&raw.url, |_| ()).await;
+    let (outcomes, sent) = chat_after_a_thought(&raw, &gateway, &["x"]).await;
+    assert_eq!(outcomes[0].message(), Rejection::RequestRejected.marker());
+    assert_eq!(sent.len(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_for_two_things_is_changed_in_both() {
+    let raw = Raw::start(|number| {
+        let message = match number {
+            0 => "stream_options: Extra inputs are not permitted",
+            1 => "property 'reasoning_content' is unsupported",
+            _ => return in_pieces(WHOLE_CHAT, WHOLE_CHAT.len()),
+        };
+        let error = json!({"error": {"message": message}}).to_string();
+        Response::builder().status(400).body(Body::from(error)).unwrap()
+    })
+    .await;
+    let gateway = gateway_with(&raw.url, |_| ()).await;
+    let (outcomes, sent) = chat_after_a_thought(&raw, &gateway, &["x"]).await;
+    assert!(outcomes[0].is_whole(), "{outcomes:?}");
+    assert_eq!((sent.len(), told(&gateway).len()), (3, 2));
+    assert_eq!(sent[2].get("stream_options"), None);
+    assert_eq!(sent[2]["messages"][1], json!({"role": "assistant", "content": "y"}));
 }
 
 #[tokio::test]

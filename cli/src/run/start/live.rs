@@ -149,7 +149,7 @@ pub(crate) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
         }
         GatewayEvent::ProviderSwitched { .. }
         | GatewayEvent::BudgetUsed { .. }
-        | GatewayEvent::ParametersRefused { .. } => {
+        | GatewayEvent::ConcessionMade { .. } => {
             progress.report(ProgressEvent::Warning(&event.to_string()));
         }
         _ => {}

@@ -1,11 +1,14 @@
 //! The parameters of Chat Completions.
 
+use std::collections::BTreeSet;
+
+use conclave_resilience::classify::Concession;
 use conclave_shared::{
     effort::{Level, ThinkingOff, ThinkingRequest},
     model::ModelId,
 };
 
-use super::{Fields, Parameters};
+use super::{Fields, Parameters, history};
 
 /// Writes the parameters for the model.
 pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
@@ -26,14 +29,31 @@ pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
     parameters.sample(fields);
 }
 
+/// Changes what the model has refused, or is known to refuse.
+pub(super) fn concede(fields: &mut Fields<'_>, model: &ModelId, concessions: &BTreeSet<Concession>) {
+    let has = |concession| concessions.contains(&concession);
+    if has(Concession::NoThoughts) {
+        history::strip_thoughts(fields);
+    }
+    if has(Concession::StrictTurns) {
+        history::separate_turns(fields);
+    }
+    if has(Concession::NoUsage) {
+        fields.remove("stream_options");
+    }
+    if has(Concession::NewerLimit) || wants_newer_limit(model) {
+        use_newer_limit(fields);
+    }
+}
+
 /// Returns whether the model takes `max_completion_tokens` only, as `OpenAI`'s reasoning models do.
-pub(super) fn wants_completion_limit(model: &ModelId) -> bool {
+fn wants_newer_limit(model: &ModelId) -> bool {
     let families = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
     model.provider() == "openai" && families.iter().any(|family| model.model().starts_with(family))
 }
 
 /// Gives the output limit its newer name.
-pub(super) fn use_completion_limit(fields: &mut Fields<'_>) {
+fn use_newer_limit(fields: &mut Fields<'_>) {
     if fields.has("max_completion_tokens") {
         fields.remove("max_tokens");
     } else {

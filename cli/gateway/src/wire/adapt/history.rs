@@ -1,8 +1,11 @@
-//! Reasoning of other models in the history.
+//! Changes of the history: reasoning that the model cannot read or does not take, and messages that follow each other.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Fields;
+use super::{super::carried::OF_THOUGHTS, Fields};
+
+/// The message of the model between two of the other side.
+const BETWEEN: &str = "…";
 
 /// Takes the signed reasoning out of a history whose signature the model does not know.
 ///
@@ -36,6 +39,36 @@ pub(super) fn strip_foreign_reasoning(fields: &mut Fields<'_>, knows: impl Fn(&s
             if blocks.is_empty() {
                 blocks.push(json!({"type": "text", "text": "(no answer)"}));
             }
+        }
+    });
+}
+
+/// Takes all thoughts out of a history of Chat Completions. Signatures of calls stay.
+pub(super) fn strip_thoughts(fields: &mut Fields<'_>) {
+    fields.change("messages", |messages| {
+        let messages = messages.as_array_mut().into_iter().flatten();
+        for message in messages.filter_map(Value::as_object_mut) {
+            message.retain(|name, _| !OF_THOUGHTS.contains(&name.as_str()));
+        }
+    });
+}
+
+/// Puts a message of the model between each message of the user and one of the user or a call's result before it.
+pub(super) fn separate_turns(fields: &mut Fields<'_>) {
+    fields.change("messages", |messages| {
+        let Some(messages) = messages.as_array_mut() else {
+            return;
+        };
+        let all = std::mem::take(messages);
+        for message in all {
+            let is_from_user = message["role"] == "user";
+            let follows = messages
+                .last()
+                .is_some_and(|last| last["role"] == "user" || last["role"] == "tool");
+            if is_from_user && follows {
+                messages.push(json!({"role": "assistant", "content": BETWEEN}));
+            }
+            messages.push(message);
         }
     });
 }

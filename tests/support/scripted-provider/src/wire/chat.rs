@@ -80,7 +80,7 @@ impl History {
                 }
                 self.messages.push(Message {
                     role: Role::User,
-                    parts: parts.into_iter().map(Part::Text).collect(),
+                    parts: parts.into_iter().flat_map(prompts).map(Part::Text).collect(),
                 });
             }
             "assistant" => self.add_assistant(index, raw)?,
@@ -159,6 +159,14 @@ impl History {
             ))),
             None => Ok(()),
         }
+    }
+}
+
+/// The shared part of a prompt and the role behind it, which this format has in one text.
+fn prompts(text: String) -> Vec<String> {
+    match text.rfind("\n\n# Reviewer:") {
+        Some(at) => vec![text[..at].to_owned(), text[at + 2..].to_owned()],
+        None => vec![text],
     }
 }
 
