@@ -99,7 +99,7 @@ mod tests {
             repository.file("HEAD", "AGENTS.md").await.unwrap(),
             Some(b"Second".to_vec())
         );
-        // Of what was asked for, nothing is asked again: there is no object to read any more.
+        // Of what was asked for, nothing is asked again: no object can be read any more.
         std::fs::remove_dir_all(root.join(".git/objects")).unwrap();
         for (path, content) in [("AGENTS.md", Some(b"First".to_vec())), ("none.md", None)] {
             assert_eq!(repository.file(&first, path).await.unwrap(), content, "{path}");

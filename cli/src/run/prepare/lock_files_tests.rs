@@ -29,7 +29,7 @@ fn git(root: &Utf8Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
 }
 
-/// What the rules say where one set of files takes the place of another.
+/// The answer of the rules where one set of files takes the place of another.
 async fn checked(before: Files<'_>, after: Files<'_>) -> LockFiles {
     let directory = tempfile::tempdir().expect("a directory");
     let root = Utf8PathBuf::from_path_buf(directory.path().join("source")).expect("UTF-8");

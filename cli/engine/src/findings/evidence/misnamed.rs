@@ -11,7 +11,7 @@ use crate::{
 const MAX_SEARCHED: usize = 200;
 
 /// The changed files that a finding may be about besides the one at `path`: those of the same name but for blanks and quotation marks,
-/// and all of them where there is no file at that path.
+/// and all of them where no file is at that path.
 pub fn also_meant<'f>(path: &str, is_there: bool, files: impl Iterator<Item = &'f FileDiff>) -> Vec<&'f FileDiff> {
     if path == CONTEXT_FILE {
         return Vec::new();

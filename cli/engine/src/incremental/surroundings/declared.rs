@@ -25,7 +25,7 @@ const HOLDING: &str =
 pub(super) const STATEMENTS: &str = "return await yield throw raise new not assert go defer delete else do print echo in if elif while for switch case until \
     unless catch with lock and or";
 
-/// What the first keyword of a line declares.
+/// The declaration that the first keyword of a line begins.
 struct Declaration<'a> {
     keyword: &'a str,
     /// Where the keyword ends.

@@ -1,4 +1,4 @@
-//! What lines declare, and what they only use.
+//! Names that lines declare, and those that they only use.
 
 use super::*;
 

@@ -30,7 +30,7 @@ pub struct UsedAs {
     accused: Vec<String>,
     /// Those that it calls without anything before them, as a variable of that name would be.
     called: Vec<String>,
-    /// What the code and its function use themselves. A type that has them from the one around them can have others by these names.
+    /// Names that the code and its function use themselves. A type that has them from the one around them can have others by these names.
     inner: Vec<String>,
     /// Of the file, as an import has it.
     file: String,
