@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 /// The text before each place of a name in a line, and behind it.
-pub(super) fn places<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub(super) fn places<'a>(line: &'a str, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     line.match_indices(name)
-        .map(move |(at, _)| (&line[..at], &line[at + name.len()..]))
+        .map(move |(at, found)| (&line[..at], &line[at + found.len()..]))
         .filter(|(before, behind)| !before.ends_with(is_of_word) && !behind.starts_with(is_of_word))
 }
 
