@@ -34,7 +34,7 @@ impl Names {
         let second = finding.second.as_ref();
         let quotes = second.map(|quote| (quote.code.as_str(), Reserved::of(&quote.file)));
         for (code, reserved) in [(finding.evidence.as_str(), reserved)].into_iter().chain(quotes) {
-            // A text can be in another language: of a query `select` is no name.
+            // A text can be in another language: `select` of a query is not a name.
             known.extend(names(code, Reserved::OF_ALL).map(str::to_owned));
             for line in code.lines().map(without_texts) {
                 known.extend(names(&line, reserved).map(str::to_owned));

@@ -2,7 +2,7 @@
 
 use super::words::is_of_word;
 
-/// How a language writes what it declares.
+/// The way in which a language writes its declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
     /// The base classes stand in brackets.
@@ -110,7 +110,7 @@ pub(super) fn is_open(text: &str) -> bool {
     depth.sum() > 0
 }
 
-/// Where the group of brackets ends with which a text begins.
+/// The end of the group of brackets with which a text begins.
 pub(super) fn group_end(text: &str) -> Option<usize> {
     let mut depth = Depth::default();
     text.char_indices().find_map(|(at, character)| {
