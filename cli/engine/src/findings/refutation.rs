@@ -8,7 +8,7 @@ use super::{
     fold::single_blanks,
     holder::Holder,
     locate::{Place, locate_whole},
-    relation::Names,
+    relation::{Names, share_resource},
 };
 use crate::diff::{ChangeKind, Content, FileDiff, RowKind};
 
@@ -118,15 +118,22 @@ fn is_related(
     if telling.iter().any(|code| names.are_in(code, file.path)) {
         return true;
     }
-    let Some(holder) = accused.and_then(|text| Holder::around(text, finding.line, &finding.evidence)) else {
-        return false;
-    };
     let quoted = place.lines().filter_map(|line| {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         Some(lines?.get(index)?.runs.as_str())
     });
-    telling.iter().any(|code| names.are_with(holder.name, code, file.path))
-        || holder.is_guarded_by(&quoted.collect::<Vec<_>>(), telling)
+    let quoted: Vec<&str> = quoted.collect();
+    let is_configuration = [".tf", ".tofu", ".hcl"].iter().any(|end| file.path.ends_with(end));
+    if is_configuration && file.path != finding.file {
+        return quoted.iter().any(|line| share_resource(&finding.evidence, line));
+    }
+    accused
+        .and_then(|text| Holder::around(text, finding.line, &finding.evidence))
+        .is_some_and(|holder| {
+            let mut telling_lines = telling.iter();
+            telling_lines.any(|code| names.are_with(holder.name, code, file.path))
+                || holder.is_guarded_by(&quoted, telling)
+        })
 }
 
 /// The fault of a quote, or of the range of one, that is too long.

@@ -227,6 +227,32 @@ fn code_that_another_finding_accuses_refutes_nothing() {
 }
 
 #[test]
+fn another_block_of_a_configuration_has_to_do_with_the_resource_that_it_names() {
+    let line = "  bucket = aws_s3_bucket.assets.id";
+    let block = |resource: &str| {
+        format!(
+            "resource \"aws_s3_bucket_public_access_block\" \"it\" {{\n{resource}\n  block_public_acls = true\n}}\n"
+        )
+    };
+    let finding = Finding {
+        evidence: line.to_owned(),
+        ..sample("F1", Severity::Critical, "exposure", "policy.tf", 2)
+    };
+    for (resource, is_related) in [(line, true), ("  arn = aws_s3_bucket.logs.arn", false)] {
+        let head = block(resource);
+        let file = QuotedFile {
+            path: "s3.tf",
+            head: &head,
+            base: Some(&head),
+            change: None,
+        };
+        let quote = format!("{resource}\n  block_public_acls = true");
+        let checked = check_refutation(None, &finding, &[], file, 2, &quote);
+        assert_eq!(checked.is_ok(), is_related, "{quote}: {checked:?}");
+    }
+}
+
+#[test]
 fn a_guard_of_a_base_class_and_a_table_of_routes_have_to_do_with_what_stands_in_a_type() {
     let ruby = "class Users < Admin\n  def destroy\n    remove\n  end\nend\n";
     let php = "<?php\nclass Users extends Base {\n    public function destroy(int $id) {\n    }\n}\n";

@@ -147,6 +147,24 @@ fn field(word: &str) -> &str {
     word.rsplit('.').next().unwrap_or(word)
 }
 
+/// Returns whether two pieces of a configuration in HCL name the same resource, as `aws_s3_bucket.assets`: what another block sets for it
+/// has to do with it.
+pub(super) fn share_resource(one: &str, other: &str) -> bool {
+    let known: HashSet<(&str, &str)> = resources(one).collect();
+    resources(other).any(|resource| known.contains(&resource))
+}
+
+/// The types and names of resources in code.
+fn resources(code: &str) -> impl Iterator<Item = (&str, &str)> {
+    let words = code.split(|character: char| !(character.is_alphanumeric() || "_-.".contains(character)));
+    words.filter_map(|word| {
+        let mut parts = word.split('.').filter(|part| *part != "data");
+        // The provider stands in front of the type.
+        let kind = parts.next().filter(|kind| kind.contains('_'))?;
+        Some((kind, parts.next()?))
+    })
+}
+
 /// A line of code without its texts in quotes.
 pub(crate) fn without_texts(code: &str) -> String {
     let mut bare = String::new();
@@ -316,6 +334,20 @@ mod tests {
         ));
         // In a text it is a word of another language.
         assert!(!is_related("b.js", "db.run(\"select x from y\")", "select(from);"));
+    }
+
+    #[test]
+    fn blocks_of_a_configuration_name_the_same_resource() {
+        let accused = "  bucket = aws_s3_bucket.assets.id\n  region = var.region";
+        assert!(share_resource(accused, "  bucket = aws_s3_bucket.assets.id"));
+        assert!(share_resource(accused, "  arns = [\"${aws_s3_bucket.assets.arn}/*\"]"));
+        for other in [
+            "  bucket = aws_s3_bucket.logs.id",
+            "  region = var.region",
+            "  name = \"assets\"",
+        ] {
+            assert!(!share_resource(accused, other), "{other}");
+        }
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Reserved {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         let own = LANGUAGES.iter().find(|(extensions, _)| has(extensions, extension));
         own.map_or(Self::OF_ALL, |(_, own)| Self {
-            own: Some(own),
+            own: Some(*own),
             // There a capital letter makes a name known to other packages: `Set` is a method.
             types: if extension == "go" { "" } else { TYPES },
         })

@@ -142,8 +142,8 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     }
 }
 
-/// Returns whether people talk in the thread, so that it is theirs to resolve. What its author says in an open one, such as "Done.", is not
-/// talk, unless it asks something.
+/// Returns whether people talk in the thread, so that it is theirs to resolve. What its author says in an open one, such as "Done.", does not
+/// count, unless it asks something.
 fn is_in_talk(finding: &ExistingFinding) -> bool {
     let is_open = finding.state == ThreadState::Open;
     finding.replies.iter().any(|reply| match reply.role {

@@ -55,7 +55,7 @@ const MEANS_ONE: [&str; 10] = [
     "expected behavior",
 ];
 
-/// Sentences that people write for a decision, and others that are none.
+/// Phrases that people take for a decision.
 const NEARLY: [&str; 9] = [
     "won't do",
     "wont do",

@@ -3,7 +3,7 @@
 use super::{
     declared::{STATEMENTS, is_control},
     parameters::Syntax,
-    words::{first_word, has_word, is_of_word, is_one_of, last_word, places},
+    words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places},
 };
 use crate::findings::is_import;
 
@@ -16,6 +16,9 @@ const STAND_INS: [&str; 5] = ["skip", "undef", "remove", "alias", "define"];
 
 /// Returns whether code may give a name another meaning: it sets it, or has it in a text, as for a patch at run time.
 pub(super) fn gives_meaning(code: &str, name: &str, syntax: Syntax) -> bool {
+    if code.len() > MAX_LINE {
+        return has_word(code, name);
+    }
     let in_quotes = || {
         ["\"", "'"]
             .iter()

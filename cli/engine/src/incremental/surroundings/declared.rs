@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{
     parameters::{Syntax, behind_group, group_end, is_open, is_parameter, last_segment, open_brackets},
-    words::{first_word, is_of_word, is_one_of, last_word, places, word_at},
+    words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places, word_at},
 };
 
 /// Words that begin a block of statements, and define nothing.
@@ -25,10 +25,10 @@ const HOLDING: &str =
 pub(super) const STATEMENTS: &str = "return await yield throw raise new not assert go defer delete else do print echo in if elif while for switch case until \
     unless catch with lock and or";
 
-/// The declaration that the first keyword of a line begins.
+/// The declaration by the first keyword of a line.
 struct Declaration<'a> {
     keyword: &'a str,
-    /// Where the keyword ends.
+    /// The end of the keyword.
     from: usize,
     /// The place of the name; an empty one where it has none.
     name: Range<usize>,
@@ -100,8 +100,8 @@ impl<'a> Declaration<'a> {
 
 /// Returns whether a line declares this name, as a function, a type or a parameter. `opens` says whether a block begins with the line.
 pub(super) fn declares(line: &str, name: &str, syntax: Syntax, opens: bool) -> bool {
-    if !line.contains(name) {
-        return false;
+    if line.len() > MAX_LINE || !line.contains(name) {
+        return has_word(line, name);
     }
     let found = Declaration::of(line, syntax);
     let is_value = || {
@@ -121,8 +121,8 @@ pub(super) fn declares(line: &str, name: &str, syntax: Syntax, opens: bool) -> b
 
 /// Returns whether a line declares a function, a type or a member of this name; parameters do not count.
 pub(super) fn is_declaration_of(line: &str, name: &str, syntax: Syntax, opens: bool) -> bool {
-    if !line.contains(name) {
-        return false;
+    if line.len() > MAX_LINE || !line.contains(name) {
+        return has_word(line, name);
     }
     let found = Declaration::of(line, syntax);
     places(line, name).any(|(before, behind)| match &found {
@@ -133,6 +133,9 @@ pub(super) fn is_declaration_of(line: &str, name: &str, syntax: Syntax, opens: b
 
 /// Returns whether a line is, or goes on with, the header of a type that has what this one has.
 pub(super) fn derives(line: &str, name: &str, syntax: Syntax) -> bool {
+    if line.len() > MAX_LINE {
+        return has_word(line, name);
+    }
     let found = Declaration::of(line, syntax);
     let first = first_word(line);
     places(line, name).any(|(before, _)| match &found {

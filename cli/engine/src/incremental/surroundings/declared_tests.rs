@@ -1,4 +1,4 @@
-//! Names that lines declare, and those that they only use.
+//! Names that lines declare, and names that they only use.
 
 use super::*;
 
@@ -46,6 +46,13 @@ fn lines_have_the_name_that_they_give_a_meaning() {
     ] {
         assert_eq!(given_name(line), name, "{line}");
     }
+}
+
+#[test]
+fn a_line_made_to_cost_time_is_not_taken_apart() {
+    let long = "guard(a, ".repeat(100_000);
+    assert!(declares(&long, "guard", Syntax::Script, true) && derives(&long, "guard", Syntax::Script));
+    assert!(!declares(&long, "other", Syntax::Script, true));
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub(super) fn imports_other(line: &str, name: &str, known: &[String]) -> bool {
     !is_any && words.peek().is_some() && !words.any(|word| known.contains(&word))
 }
 
-/// The place that a name comes from, as its import says it.
+/// The module that an import takes a name from, as far as it says so.
 fn module_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let quoted = |quote: char| line.split(quote).nth(1).filter(|_| line.matches(quote).count() == 2);
     if let Some(path) = quoted('"').or_else(|| quoted('\'')) {

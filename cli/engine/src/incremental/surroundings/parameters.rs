@@ -2,7 +2,7 @@
 
 use super::words::is_of_word;
 
-/// The way in which a language writes what it declares.
+/// The way in which a language writes its declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
     /// The base classes stand in brackets.

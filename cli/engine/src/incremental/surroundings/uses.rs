@@ -6,7 +6,7 @@ use super::{
     assigned::{gives_meaning, sets},
     block::Code,
     imported::{imports_other, is_import_of_names, module_words},
-    words::{has_word, is_of_word, places},
+    words::{MAX_LINE, has_word, is_of_word, places},
 };
 use crate::{
     diff::LineMap,
@@ -107,7 +107,9 @@ impl UsedAs {
 
     /// Where a use goes, or code before a call is other code.
     fn lost_in(&self, Versions { base, head, .. }: &Versions<'_>, lines: &LineMap) -> Option<u32> {
-        let is_call = |line, code: &str, name: &String| has_word(code, name) && !base.code.defines(index(line), name);
+        let is_call = |line, code: &str, name: &String| {
+            has_word(code, name) && (code.len() > MAX_LINE || !base.code.defines(index(line), name))
+        };
         let functions = || self.functions.iter().filter(move |name| !self.accused.contains(name));
         let mut calls = 0;
         for (line, code) in numbered(&base.code) {

@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
+/// Maximum length of a line that is taken apart: of each place of a name all that stands before it is read. A longer one that has the name
+/// counts as one that gives it another meaning.
+pub(super) const MAX_LINE: usize = 1_000;
+
 /// The text before each place of a name in a line, and behind it.
-pub(super) fn places<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub(super) fn places<'a>(line: &'a str, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     line.match_indices(name)
-        .map(move |(at, _)| (&line[..at], &line[at + name.len()..]))
+        .map(move |(at, found)| (&line[..at], &line[at + found.len()..]))
         .filter(|(before, behind)| !before.ends_with(is_of_word) && !behind.starts_with(is_of_word))
 }
 
