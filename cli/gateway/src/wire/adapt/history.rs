@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{super::carried::OF_THOUGHTS, Fields};
+use super::Fields;
+use crate::wire::carried::OF_THOUGHTS;
 
 /// The message of the model between two of the other side.
 const BETWEEN: &str = "…";
