@@ -116,7 +116,7 @@ async fn a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on
         said(&other)
     );
 
-    // A tag is no branch, and nobody is left to think that it was reviewed.
+    // A tag is not a branch, and its pusher is not left to think that it was reviewed.
     repository.git(&["tag", "v1", "feature"]);
     let tagged = push(&repository, home.path(), &key, &["v1"]).await;
     assert!(tagged.status.success(), "{}", said(&tagged));

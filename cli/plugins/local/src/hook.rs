@@ -271,7 +271,7 @@ pub fn passed_over(input: &str) -> Vec<&str> {
     names.filter(|name| !is_branch(name)).collect()
 }
 
-/// What is pushed: the commit, its name on the server, and what the server has there.
+/// The updates of a push: the commit, its name on the server, and what the server has there.
 fn updates(input: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     input.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
