@@ -116,6 +116,16 @@ async fn a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on
         said(&other)
     );
 
+    // A tag is not a branch, and its pusher is not left to think that it was reviewed.
+    repository.git(&["tag", "v1", "feature"]);
+    let tagged = push(&repository, home.path(), &key, &["v1"]).await;
+    assert!(tagged.status.success(), "{}", said(&tagged));
+    assert!(
+        said(&tagged).contains("Only branches are reviewed: refs/tags/v1 goes on without."),
+        "{}",
+        said(&tagged)
+    );
+
     // A deletion brings nothing to review.
     let asked = provider.requests().len();
     let deleted = push(&repository, home.path(), &key, &[":feature"]).await;

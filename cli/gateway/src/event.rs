@@ -175,6 +175,7 @@ impl fmt::Display for GatewayEvent {
                 let (answers, next) = match concession {
                     Concession::NoParameters => ("without effort and sampling", ". Correct its `capabilities`"),
                     Concession::NoThoughts => ("without its earlier thoughts", ""),
+                    Concession::UnsignedCalls => ("where calls of other models are marked as such", ""),
                     Concession::NoUsage => ("without `stream_options`", ", so that what it uses may be unknown"),
                     Concession::NewerLimit => ("with `max_completion_tokens`", ""),
                     Concession::StrictTurns => ("with a message of its own in between", ""),

@@ -201,5 +201,9 @@ mod tests;
 mod pieces_tests;
 
 #[cfg(test)]
+#[path = "wire/thoughts_tests.rs"]
+mod thoughts_tests;
+
+#[cfg(test)]
 #[path = "wire/healing_tests.rs"]
 mod healing_tests;

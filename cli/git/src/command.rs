@@ -111,6 +111,12 @@ pub enum GitError {
     /// The directory is in no repository.
     #[error("{0} is not in a git repository. Change to your project's directory, or name it with --repo PATH")]
     NotARepository(Utf8PathBuf),
+    /// A repository that git cannot read, and git's words.
+    #[error(
+        "git cannot read the repository that {0} is in: {1}. Correct what it names; a worktree needs the repository that it belongs to, \
+         at the place that its `.git` names"
+    )]
+    Unreadable(Utf8PathBuf, String),
     /// A revision that git does not know.
     #[error("git does not know the revision `{revision}`{hint}")]
     UnknownRevision {

@@ -19,6 +19,13 @@ pub(crate) fn object_format(commit: &str) -> &'static str {
     }
 }
 
+/// Returns whether a directory, or one above it, has what makes it a repository, in whatever state that is.
+fn has_git(directory: &Utf8Path) -> bool {
+    let directory = directory.canonicalize_utf8().unwrap_or_else(|_| directory.to_owned());
+    let mut places = directory.ancestors().map(|above| above.join(".git"));
+    places.any(|git| git.symlink_metadata().is_ok())
+}
+
 /// The advice for a clone that lacks history.
 const SHALLOW: &str = ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)";
 
@@ -38,6 +45,9 @@ impl Repository {
         let not_here = |error| match error {
             GitError::Failed { message, .. } if message.contains("dubious ownership") => {
                 GitError::Foreign(directory.to_owned())
+            }
+            GitError::Failed { message, .. } if has_git(directory) => {
+                GitError::Unreadable(directory.to_owned(), message)
             }
             _ => GitError::NotARepository(directory.to_owned()),
         };

@@ -389,7 +389,20 @@ async fn what_is_wrong_is_said_with_the_next_step() {
     let scratch = scratch();
     let error = Repository::open(&scratch.path).await.expect_err("no repository");
     assert!(error.to_string().contains("is not in a git repository"), "{error}");
+    // A worktree whose repository is elsewhere.
+    write(&scratch.path, ".git", "gitdir: /nonexistent/.git/worktrees/x\n");
+    let error = Repository::open(&scratch.path).await.expect_err("no repository");
+    for part in ["git cannot read", "/nonexistent/.git/worktrees/x", "a worktree needs"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    std::fs::remove_file(scratch.path.join(".git")).expect("a file");
     git(&scratch.path, &["init", "--quiet"]);
+    let config = scratch.path.join(".git/config");
+    let whole = std::fs::read(&config).expect("a file");
+    std::fs::write(&config, "[core\n").expect("a file");
+    let error = Repository::open(&scratch.path).await.expect_err("no configuration");
+    assert!(error.to_string().contains("bad config line 1"), "{error}");
+    std::fs::write(&config, whole).expect("a file");
     let repository = Repository::open(&scratch.path).await.expect("a repository");
     let error = repository.commit("HEAD").await.expect_err("no commit");
     assert!(matches!(error, GitError::NoCommits), "{error}");

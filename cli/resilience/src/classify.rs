@@ -151,6 +151,8 @@ pub enum Concession {
     NoParameters,
     /// Its earlier thoughts do not go back to it.
     NoThoughts,
+    /// Calls of other models have the mark of calls without a signature.
+    UnsignedCalls,
     /// It is not asked for the tokens that it uses.
     NoUsage,
     /// The answer's limit has its newer name.
@@ -221,6 +223,10 @@ pub fn concessions(status: u16, body: &str) -> Vec<Concession> {
         (
             rest.contains("reasoning") && !says(&THOUGHTS) && !takes_thoughts,
             Concession::NoThoughts,
+        ),
+        (
+            says(&["thought_signature", "thoughtsignature"]) && says(&MISSING),
+            Concession::UnsignedCalls,
         ),
         (says(&["stream_options"]), Concession::NoUsage),
         (
@@ -301,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_what_may_be_changed() {
-        use Concession::{NewerLimit, NoParameters, NoThoughts, NoUsage, StrictTurns};
+        use Concession::{NewerLimit, NoParameters, NoThoughts, NoUsage, StrictTurns, UnsignedCalls};
         for (body, expected) in [
             (
                 "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
@@ -337,6 +343,10 @@ mod tests {
             (
                 "The `reasoning_content` in the thinking mode must be passed back to the API.",
                 vec![NoParameters],
+            ),
+            (
+                "Function call is missing a thought_signature in functionCall parts.",
+                vec![UnsignedCalls],
             ),
             (
                 "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options')}]",

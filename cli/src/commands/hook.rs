@@ -4,7 +4,7 @@ use std::io::Read;
 
 use camino::Utf8Path;
 use conclave_git::Repository;
-use conclave_plugin_local::{HookState, Push, Range, install_hook, pushes, uninstall_hook};
+use conclave_plugin_local::{HookState, Push, Range, install_hook, passed_over, pushes, uninstall_hook};
 
 use super::local;
 use crate::{
@@ -39,12 +39,12 @@ fn here(repo: Option<&Utf8Path>) -> &Utf8Path {
 fn show(state: &HookState, context: &Context) {
     context.output.note(&match state {
         HookState::Installed(path) => format!(
-            "Installed {path}: each push is reviewed before, and significant concerns stop it. `git push --no-verify` goes past \
+            "Installed {path}: each push to a branch is reviewed before, and significant concerns stop it. `git push --no-verify` goes past \
              it once, CONCLAVE_GATE=off lets it only show what it finds, `conclave hook uninstall` takes it away."
         ),
         HookState::Present(path) => format!("{path} reviews already; nothing was changed."),
         HookState::MadeExecutable(path) => format!(
-            "{path} was there, but git did not run it, because it was not executable. It is now: each push is reviewed before."
+            "{path} was there, but git did not run it, because it was not executable. It is now: each push to a branch is reviewed before."
         ),
         HookState::Removed(path) => format!("Removed {path}."),
         HookState::Absent(path) => format!("There is no hook of Conclave at {path}; nothing was changed."),
@@ -60,6 +60,14 @@ async fn pre_push(mut arguments: PrePushArguments, context: &Context) -> Result<
     std::io::stdin()
         .read_to_string(&mut input)
         .map_err(Failure::io("read what git says of the push"))?;
+    let others = passed_over(&input);
+    if let Some(first) = others.first() {
+        let more = match others.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        output.note(&format!("Only branches are reviewed: {first}{more} goes on without."));
+    }
     for push in pushes(&input) {
         match Box::pin(review(&push, &arguments, &context.for_another_run())).await {
             Ok(Exit::Reviewed) => {}

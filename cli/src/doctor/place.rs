@@ -32,7 +32,7 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
     let directory = request.directory();
     let repository = match Repository::open(directory).await {
         Ok(repository) => repository,
-        Err(GitError::NotARepository(_)) if in_job => {
+        Err(GitError::NotARepository(_) | GitError::Unreadable(..)) if in_job => {
             let detail = format!("{directory} is not a checkout: the commits are fetched, which takes longer");
             return vec![Check::warning(NAME, detail).next("set `GIT_STRATEGY: fetch` for the job")];
         }

@@ -134,6 +134,18 @@ mod tests {
             (400, "plain words", request, vec!["(400: \"plain words\")"]),
             (
                 400,
+                r#"[{"error":{"code":400,"message":"no such role"}}]"#,
+                request,
+                vec!["(400: \"no such role\")"],
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Provider returned error","metadata":{"raw":"no such role"}}}"#,
+                request,
+                vec!["(400: \"Provider returned error: no such role\")"],
+            ),
+            (
+                400,
                 "max_tokens must be less than or equal to `8192`",
                 request,
                 vec!["`8192`\")", "declare its `max_output`"],

@@ -8,13 +8,18 @@ const MAX: usize = 200;
 
 /// The message in an error body, as one short line, if it has the shape of one.
 pub(crate) fn message(body: &Value) -> Option<String> {
+    // Google sends a list of one.
+    let body = body.get(0).unwrap_or(body);
     let said = body["error"]["message"]
         .as_str()
         .or_else(|| body["errors"][0]["message"].as_str())
         .or_else(|| body["message"].as_str())
         .or_else(|| body["error"].as_str())
         .or_else(|| body["detail"].as_str())?;
-    Some(short(said))
+    // What stands behind another endpoint says more.
+    let cause = body["error"]["metadata"]["raw"].as_str().unwrap_or_default();
+    let end = if cause.is_empty() { "" } else { ": " };
+    Some(short(&format!("{said}{end}{cause}")))
 }
 
 /// The message in an error body, or what there is in its place.

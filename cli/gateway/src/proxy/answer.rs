@@ -136,10 +136,7 @@ impl Answer {
     /// The words in which the stream has said that it failed, as one short line.
     pub(crate) fn words_of_failure(&mut self, core: &Core) -> String {
         let said = std::mem::take(&mut self.reader.seen().failure);
-        if said.is_empty() {
-            return said;
-        }
-        format!("\"{}\"", short(&core.redactor.redact(&said)))
+        short(&core.redactor.redact(&said))
     }
 
     /// See [`StreamReader::shortened_end`].

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     clock::now,
-    errors::Rejection,
+    errors::{CallFailure, Rejection},
     event::{FallbackReason, GatewayEvent},
 };
 
@@ -126,9 +126,12 @@ impl Relay {
         if self.core.killed.is_cancelled() {
             return Err(AnswerCut::Dropped);
         }
-        let words = self.answer.words_of_failure(&self.core);
+        let failure = CallFailure {
+            said: self.answer.words_of_failure(&self.core),
+            ..class.into()
+        };
         let session = &self.answer.request().session;
-        session.failed(class, words);
+        session.failed(class, failure.words());
         let model = self.answer.model().clone();
         self.core.events.record(GatewayEvent::StreamCut {
             session: session.id.clone(),

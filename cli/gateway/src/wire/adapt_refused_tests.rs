@@ -36,6 +36,14 @@ fn each_concession_changes_what_was_refused_and_nothing_else() {
     expected["messages"][2] = json!({"role": "assistant", "content": "x", "tool_calls": [call]});
     assert_eq!(sent(&[Concession::NoThoughts], &body), expected);
 
+    let unsigned = json!({"id": "b", "type": "function", "function": {"name": "read", "arguments": "{}"}});
+    let mut with_another = body.clone();
+    with_another["messages"][1] = json!({"role": "assistant", "content": null, "tool_calls": [unsigned, unsigned]});
+    let mut expected = with_another.clone();
+    expected["messages"][1]["tool_calls"][0]["extra_content"] =
+        json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
+    assert_eq!(sent(&[Concession::UnsignedCalls], &with_another), expected);
+
     let between = json!({"role": "assistant", "content": "…"});
     let mut expected = body.clone();
     expected["messages"] = json!([user, between, user, thought, result, between, user]);

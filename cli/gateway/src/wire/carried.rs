@@ -36,7 +36,7 @@ pub(crate) struct Carried {
     message: Map<String, Value>,
     /// All calls, in the order of their beginnings.
     calls: Vec<CarriedCall>,
-    /// The name of the field in which thoughts came.
+    /// The name of the field in which thoughts came; empty if there was none for their text.
     thoughts: Option<&'static str>,
     bytes: usize,
 }
@@ -64,6 +64,11 @@ impl Carried {
     /// Notes the name of the field in which a thought came.
     pub(super) fn thought_in(&mut self, name: &'static str) {
         self.thoughts = Some(name);
+    }
+
+    /// Notes that a thought came in parts, and not in a field for its text.
+    pub(super) fn thought_in_parts(&mut self) {
+        self.thoughts.get_or_insert("");
     }
 
     /// Takes a piece of a field of the message, which is a list of parts.
@@ -241,6 +246,7 @@ impl CarriedAnswers {
                 };
                 if let Some(name) = name
                     && let Some(thoughts) = message.shift_remove(PLAIN)
+                    && !name.is_empty()
                 {
                     message.insert(name.to_owned(), thoughts);
                 }

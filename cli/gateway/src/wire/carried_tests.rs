@@ -172,11 +172,25 @@ fn thoughts_go_back_under_the_name_under_which_they_came() {
             vec![json!({"reasoning": "hm", "reasoning_content": "hm"})],
             "reasoning_content",
         ),
+        (
+            vec![
+                json!({"reasoning_details": [{"type": "reasoning.text", "text": "h"}]}),
+                json!({"reasoning": "m"}),
+            ],
+            "reasoning",
+        ),
         (vec![json!({"content": "hm"})], "reasoning_content"),
     ] {
         let session = session(&[&deltas]);
         assert_eq!(sent(&session, GEMINI, &history("reasoning_content")), history(name));
     }
+    let in_parts =
+        session(&[&[json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]})]]);
+    assert_eq!(
+        sent(&in_parts, GEMINI, &history("reasoning_content")),
+        json!([{"role": "assistant", "content": "x"}]),
+        "they came in no field that could take them back"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use conclave_engine::ports::StrayCall;
 use conclave_resilience::classify::ProviderFault;
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -14,7 +15,7 @@ use super::{
     counts::write_plainly,
     openai::{failed, take_counts},
     seen::{grow, is_whole, stray_call},
-    words::written,
+    words::{thoughts, thoughts_among, written},
 };
 
 /// Reads one answer.
@@ -38,6 +39,8 @@ pub(super) struct Reader {
     carried: Carried,
     /// The places of the pieces of calls in the chunk that was read last.
     places: Vec<Option<Place>>,
+    /// The thought in it, where it stands in a form that not every runtime reads.
+    thought: String,
 }
 
 /// The reasons of a stop of an answer that is not whole.
@@ -134,6 +137,45 @@ fn stop_reason(reason: &RawValue) -> StopReason {
 
 impl StreamReader for Reader {
     fn read(&mut self, data: &[u8]) -> Event {
+        let Some(data) = with_tool_calls(data) else {
+            return self.read_chunk(data);
+        };
+        let event = self.read_chunk(data.as_bytes());
+        self.seen.rewritten.get_or_insert_with(|| format!("data: {data}\n\n"));
+        event
+    }
+
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.seen
+    }
+
+    fn carried(&mut self) -> Option<Carried> {
+        Some(std::mem::take(&mut self.carried))
+    }
+
+    fn broke_off(&mut self) {
+        let calls = std::mem::take(&mut self.stray).into_values();
+        self.seen.called(calls.filter(is_whole));
+    }
+
+    fn healed_end(&self) -> Option<String> {
+        if self.stopped {
+            return Some("data: [DONE]\n\n".to_owned());
+        }
+        let whole = !self.calls.is_empty() && self.calls.values().all(Arguments::are_whole);
+        (whole && self.text != Text::Last).then(|| end("tool_calls"))
+    }
+
+    fn shortened_end(&self) -> Option<String> {
+        // Half a call cannot be run.
+        let calls_are_whole = self.calls.values().all(Arguments::are_whole);
+        (self.text != Text::None && calls_are_whole).then(|| end("length"))
+    }
+}
+
+impl Reader {
+    /// Reads a chunk whose calls are those of tools.
+    fn read_chunk(&mut self, data: &[u8]) -> Event {
         if data.trim_ascii() == b"[DONE]" {
             // Without a reason of the stop `OpenCode` would ask again for ever, as if the stream were cut.
             return if self.stopped {
@@ -149,6 +191,7 @@ impl StreamReader for Reader {
             return Event::Failed(failed(&mut self.seen, error));
         }
         self.places.clear();
+        self.thought.clear();
         let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;
         for (place, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
@@ -186,35 +229,6 @@ impl StreamReader for Reader {
         if content { Event::Content } else { Event::Start }
     }
 
-    fn seen(&mut self) -> &mut Seen {
-        &mut self.seen
-    }
-
-    fn carried(&mut self) -> Option<Carried> {
-        Some(std::mem::take(&mut self.carried))
-    }
-
-    fn broke_off(&mut self) {
-        let calls = std::mem::take(&mut self.stray).into_values();
-        self.seen.called(calls.filter(is_whole));
-    }
-
-    fn healed_end(&self) -> Option<String> {
-        if self.stopped {
-            return Some("data: [DONE]\n\n".to_owned());
-        }
-        let whole = !self.calls.is_empty() && self.calls.values().all(Arguments::are_whole);
-        (whole && self.text != Text::Last).then(|| end("tool_calls"))
-    }
-
-    fn shortened_end(&self) -> Option<String> {
-        // Half a call cannot be run.
-        let calls_are_whole = self.calls.values().all(Arguments::are_whole);
-        (self.text != Text::None && calls_are_whole).then(|| end("length"))
-    }
-}
-
-impl Reader {
     /// The reason of the stop to tell the runtime, if it is not the provider's own.
     fn told(&self, reason: &RawValue) -> Option<&'static str> {
         let word = serde_json::from_str::<&str>(reason.get()).unwrap_or_default();
@@ -251,7 +265,7 @@ impl Reader {
     /// a place, and plain counts.
     fn reworded(&self, data: &[u8]) -> String {
         let mut chunk: Value = serde_json::from_slice(data).unwrap_or_default();
-        let mut places = self.places.iter();
+        let (mut places, mut thought) = (self.places.iter(), self.thought.clone());
         for choice in chunk["choices"].as_array_mut().into_iter().flatten() {
             let reason = choice.get("finish_reason").map(Value::to_string).unwrap_or_default();
             let reason = RawValue::from_string(reason)
@@ -261,6 +275,8 @@ impl Reader {
                 choice["finish_reason"] = json!(told);
             }
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
+                // All of what is said stands in the first choice.
+                let thought = std::mem::take(&mut thought);
                 if let Some(content) = delta.get_mut("content").filter(|content| !content.is_null())
                     && let Some(text) = written(content).map(|text| text.text.into_owned())
                 {
@@ -273,6 +289,9 @@ impl Reader {
                     {
                         delta.shift_remove(name);
                     }
+                }
+                if !thought.is_empty() {
+                    delta.insert("reasoning_content".to_owned(), json!(thought));
                 }
                 for call in delta
                     .get_mut("tool_calls")
@@ -329,12 +348,29 @@ impl Reader {
                 self.seen.progress(thought.get().len().saturating_sub(2));
             }
         }
-        for (name, parts) in [
+        let details = [
             ("reasoning_details", &delta.reasoning_details),
             ("thinking_blocks", &delta.thinking_blocks),
-        ] {
+        ];
+        for (name, parts) in details {
             if let Some(parts) = parts {
                 self.carried.take_field(name, parts);
+            }
+        }
+        let is_text = |thought: &RawValue| thought.get().starts_with('"') && thought.get() != "\"\"";
+        if ![delta.reasoning_content, delta.reasoning]
+            .into_iter()
+            .flatten()
+            .any(is_text)
+        {
+            let thought = shown_otherwise(delta);
+            if !thought.is_empty() {
+                if !thinks && !has_content {
+                    self.seen.progress(thought.len());
+                }
+                (thinks, is_plain) = (true, false);
+                self.carried.thought_in_parts();
+                self.thought = thought;
             }
         }
         self.refused |= says_anything(delta.refusal);
@@ -413,6 +449,46 @@ impl Reader {
         self.refused |= content.refuses;
         Ok(content.is_plain)
     }
+}
+
+/// The text of a thought that stands in no field for a text: a list of parts, or details beside it.
+fn shown_otherwise(delta: &Delta<'_>) -> String {
+    let read = |raw: Option<&RawValue>| -> Value {
+        // A text is one already.
+        let raw = raw.filter(|raw| raw.get().starts_with(['[', '{']));
+        raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default()
+    };
+    let in_field = [delta.reasoning_content, delta.reasoning].map(|raw| thoughts(&read(raw)));
+    let details = [&delta.reasoning_details, &delta.thinking_blocks].map(|parts| parts.as_ref().map(thoughts));
+    let mut found = in_field
+        .into_iter()
+        .chain([thoughts_among(&read(delta.content))])
+        .chain(details.into_iter().flatten());
+    found.find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// A chunk with a call in the form from before tools, in the newer one; nothing for any other.
+fn with_tool_calls(data: &[u8]) -> Option<String> {
+    memmem::find(data, b"\"function_call\":")?;
+    let mut chunk: Value = serde_json::from_slice(data).ok()?;
+    let mut is_changed = false;
+    for choice in chunk.get_mut("choices")?.as_array_mut()? {
+        let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) else {
+            continue;
+        };
+        let call = delta.shift_remove("function_call").filter(Value::is_object);
+        if let Some(call) = call
+            && delta.get("tool_calls").is_none_or(Value::is_null)
+        {
+            delta.insert(
+                "tool_calls".to_owned(),
+                json!([{"index": 0, "type": "function", "function": call}]),
+            );
+            is_changed = true;
+        }
+    }
+    is_changed.then(|| chunk.to_string())
 }
 
 /// Returns whether a piece of a call stands at its place, with an id of the right type where it needs one.

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+/// Kinds of parts that are thoughts.
+const THOUGHTS: [&str; 4] = ["thinking", "reasoning", "reasoning_text", "summary_text"];
+
 /// A text, as it was written where a format has one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Written<'v> {
@@ -43,11 +46,32 @@ fn add_part(written: &mut Written<'_>, part: &Value) -> Option<()> {
     match part["type"].as_str()? {
         "text" | "output_text" => written.text.to_mut().push_str(part["text"].as_str()?),
         "refusal" => written.refuses = true,
-        "thinking" | "reasoning" | "reasoning_text" | "summary_text" => written.thought += part.to_string().len(),
+        kind if THOUGHTS.contains(&kind) => written.thought += part.to_string().len(),
         _ if has_words(part) => return None,
         _ => {}
     }
     Some(())
+}
+
+/// The text of thoughts, in whichever form they are shown.
+pub(super) fn thoughts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(thoughts).collect(),
+        Value::Object(part) => ["thinking", "text", "summary", "content", "reasoning"]
+            .iter()
+            .filter_map(|name| part.get(*name))
+            .map(thoughts)
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}
+
+/// The text of the thoughts among the parts of a content.
+pub(super) fn thoughts_among(content: &Value) -> String {
+    let is_thought = |part: &&Value| THOUGHTS.contains(&part["type"].as_str().unwrap_or_default());
+    let parts = content.as_array().into_iter().flatten();
+    parts.filter(is_thought).map(thoughts).collect()
 }
 
 /// Returns whether a part of an unknown kind says anything: whether there is a text in it that is not its kind or a name.

@@ -72,6 +72,8 @@ pub(super) struct Items {
     begun: Vec<Item>,
     /// The whole answer, as the last event repeats it.
     output: Vec<Value>,
+    /// All reasoning so far, without white space.
+    thought: String,
     finish: Finish,
 }
 
@@ -92,6 +94,7 @@ impl Items {
             provider: provider.to_owned(),
             begun: Vec::new(),
             output: Vec::new(),
+            thought: String::new(),
             finish: Finish::Stop,
         }
     }
@@ -151,6 +154,15 @@ impl Items {
         added.added = true;
     }
 
+    /// Takes reasoning that its item or an event repeats at its end, as far as it has not come in pieces.
+    fn think(&mut self, whole: &str, delta: &mut Delta) {
+        let dense = dense(whole);
+        if !self.thought.contains(&dense) {
+            self.thought.push_str(&dense);
+            delta.thought.push_str(whole);
+        }
+    }
+
     fn end(&mut self, event: &Value) {
         let (item, place) = (&event["item"], event["output_index"].as_u64());
         let id = item["id"].as_str().unwrap_or_default();
@@ -171,7 +183,15 @@ impl Assembler for Items {
         let text = data["delta"].as_str().unwrap_or_default();
         match data["type"].as_str() {
             Some("response.output_item.added") => self.add(data),
-            Some("response.output_item.done") => self.end(data),
+            Some("response.output_item.done") => {
+                for part in shown_reasoning(&data["item"]) {
+                    self.think(part, delta);
+                }
+                self.end(data);
+            }
+            Some("response.reasoning_summary_text.done" | "response.reasoning_text.done") => {
+                self.think(data["text"].as_str().unwrap_or_default(), delta);
+            }
             Some("response.output_text.delta" | "response.refusal.delta") => {
                 self.of_piece(data, "message").text.push_str(text);
                 delta.text.push_str(text);
@@ -181,6 +201,7 @@ impl Assembler for Items {
                 delta.arguments += text.len();
             }
             Some("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
+                self.thought.push_str(&dense(text));
                 delta.thought.push_str(text);
             }
             Some(ended @ ("response.completed" | "response.incomplete")) => {
@@ -204,6 +225,7 @@ impl Assembler for Items {
             provider,
             begun: mut items,
             output,
+            thought: _,
             finish,
         } = *self;
         let reached_limit = finish == Finish::Length;
@@ -291,6 +313,13 @@ fn call_of(item: &Value, streamed: &str, number: u64) -> ToolCall {
         field("name").to_owned(),
         arguments.unwrap_or(streamed),
     )
+}
+
+/// The texts of an item of reasoning that are shown.
+fn shown_reasoning(item: &Value) -> impl Iterator<Item = &str> {
+    let parts = ["summary", "content"].map(|name| item[name].as_array().filter(|_| item["type"] == "reasoning"));
+    let parts = parts.into_iter().flatten().flatten();
+    parts.filter_map(|part| part["text"].as_str())
 }
 
 /// The text of a whole message.

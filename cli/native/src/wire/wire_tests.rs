@@ -135,6 +135,28 @@ fn calls_of_chat_come_in_pieces_with_and_without_their_names() {
     assert_eq!(assembled(Wire::OpenAiChat, &events), (expected, Finish::ToolCalls));
 }
 
+#[test]
+fn reasoning_that_came_in_no_pieces_is_shown_once() {
+    let item = json!({"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "I read."}],
+        "content": [{"type": "reasoning_text", "text": "It is wrong."}]});
+    let done = json!({"type": "response.output_item.done", "output_index": 0, "item": item});
+    let piece = |kind: &str, field: &str, text: &str| json!({"type": kind, "item_id": "rs", field: text});
+    let summary = piece("response.reasoning_summary_text.delta", "delta", "I read.");
+    let text = piece("response.reasoning_text.done", "text", "It is wrong.");
+    for events in [
+        vec![done.clone()],
+        vec![summary.clone(), done.clone()],
+        vec![summary, text, done.clone(), done],
+    ] {
+        let mut assembler = assembler(Wire::OpenAiResponses, "provider");
+        let mut delta = Delta::default();
+        for event in &events {
+            assembler.take(event, &mut delta);
+        }
+        assert_eq!(delta.thought, "I read.It is wrong.", "{events:?}");
+    }
+}
+
 /// The events of a message and a call of the Responses format, with their ids and places as they are given.
 fn message_and_call(ids: [&str; 2], places: [Option<u64>; 2]) -> Vec<Value> {
     let event = |at: usize, mut event: Value| {

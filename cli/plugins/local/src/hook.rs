@@ -251,25 +251,43 @@ pub struct Push {
     pub remote: Option<String>,
 }
 
-/// What git tells a pre-push hook on standard input, each commit once. Deletions and tags bring nothing to review.
+/// What git tells a pre-push hook on standard input, each commit once. Deletions bring nothing to review.
 pub fn pushes(input: &str) -> Vec<Push> {
     let mut pushes: Vec<Push> = Vec::new();
-    for line in input.lines() {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let [_, local, remote_ref, remote] = fields.as_slice() else {
-            continue;
-        };
-        let is_none = |name: &str| name.bytes().all(|byte| byte == b'0');
-        let is_branch = remote_ref.starts_with("refs/heads/");
-        if is_none(local) || !is_branch || pushes.iter().any(|push| push.commit == *local) {
-            continue;
+    for (local, _, remote) in updates(input).filter(|(_, name, _)| is_branch(name)) {
+        if pushes.iter().all(|push| push.commit != local) {
+            pushes.push(Push {
+                commit: local.to_owned(),
+                remote: (!is_none(remote)).then(|| remote.to_owned()),
+            });
         }
-        pushes.push(Push {
-            commit: (*local).to_owned(),
-            remote: (!is_none(remote)).then(|| (*remote).to_owned()),
-        });
     }
     pushes
+}
+
+/// The names of what is pushed and is not a branch, such as tags: it is not reviewed.
+pub fn passed_over(input: &str) -> Vec<&str> {
+    let names = updates(input).map(|(_, name, _)| name);
+    names.filter(|name| !is_branch(name)).collect()
+}
+
+/// The updates of a push: the commit, its name on the server, and what the server has there.
+fn updates(input: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    input.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, name, remote] = *fields.as_slice() else {
+            return None;
+        };
+        (!is_none(local)).then_some((local, name, remote))
+    })
+}
+
+fn is_none(commit: &str) -> bool {
+    commit.bytes().all(|byte| byte == b'0')
+}
+
+fn is_branch(name: &str) -> bool {
+    name.starts_with("refs/heads/")
 }
 
 #[cfg(test)]
@@ -293,6 +311,7 @@ mod tests {
         };
         assert_eq!(pushes(&input), [new, moved]);
         assert_eq!(pushes(""), []);
+        assert_eq!(passed_over(&input), ["refs/tags/v1"]);
     }
 
     #[test]

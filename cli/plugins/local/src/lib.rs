@@ -5,6 +5,6 @@ mod hook;
 mod range;
 mod source;
 
-pub use hook::{HookError, HookState, Push, install_hook, pushes, uninstall_hook};
+pub use hook::{HookError, HookState, Push, install_hook, passed_over, pushes, uninstall_hook};
 pub use range::{Range, RangeError};
 pub use source::{LocalError, LocalReview, load};

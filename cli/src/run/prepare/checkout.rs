@@ -205,7 +205,7 @@ impl Checkout {
 pub(crate) async fn acceptable(pipeline: &CiEnvironment) -> Result<Option<Repository>, Failure> {
     let repository = match Repository::open(&pipeline.directory).await {
         Ok(repository) => repository,
-        Err(GitError::NotARepository(_)) => return Ok(None),
+        Err(GitError::NotARepository(_) | GitError::Unreadable(..)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     if let Some(project) = &pipeline.clone_of {

@@ -35,6 +35,9 @@ pub(super) fn concede(fields: &mut Fields<'_>, model: &ModelId, concessions: &BT
     if has(Concession::NoThoughts) {
         history::strip_thoughts(fields);
     }
+    if has(Concession::UnsignedCalls) {
+        history::mark_unsigned_calls(fields);
+    }
     if has(Concession::StrictTurns) {
         history::separate_turns(fields);
     }

@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{super::carried::OF_THOUGHTS, Fields};
+use super::Fields;
+use crate::wire::carried::OF_THOUGHTS;
+
+/// Google's word for a call without a signature, from its documentation of thought signatures.
+const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// The message of the model between two of the other side.
 const BETWEEN: &str = "…";
@@ -49,6 +53,19 @@ pub(super) fn strip_thoughts(fields: &mut Fields<'_>) {
         let messages = messages.as_array_mut().into_iter().flatten();
         for message in messages.filter_map(Value::as_object_mut) {
             message.retain(|name, _| !OF_THOUGHTS.contains(&name.as_str()));
+        }
+    });
+}
+
+/// Marks the first call of each message that has no signature: Gemini takes this in place of one that another model's call cannot
+/// have.
+pub(super) fn mark_unsigned_calls(fields: &mut Fields<'_>) {
+    fields.change("messages", |messages| {
+        for message in messages.as_array_mut().into_iter().flatten() {
+            if let Some(Value::Object(call)) = message.pointer_mut("/tool_calls/0") {
+                call.entry("extra_content")
+                    .or_insert_with(|| json!({"google": {"thought_signature": UNSIGNED}}));
+            }
         }
     });
 }
