@@ -128,8 +128,7 @@ pub(super) fn mentions_decision(answer: &OwnWords) -> bool {
         let words: Vec<&str> = sentence.words.iter().map(String::as_str).collect();
         english::hold_decision(&words)
     };
-    let is_plain = !answer.doubtful && answer.blocks.first().is_some_and(|block| block.paragraph);
-    is_plain && !sentences.iter().any(|sentence| sentence.question) && sentences.iter().any(holds_one)
+    !sentences.iter().any(|sentence| sentence.question) && sentences.iter().any(holds_one)
 }
 
 /// Returns whether a person asks something in their own words.
