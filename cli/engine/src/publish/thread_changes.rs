@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{BotIdentity, Conversation, Note, Thread};
 use crate::{
     review::{FindingRecord, Review, ThreadAction, ThreadChange},
-    untrusted::{escape, escape_with_code},
+    untrusted::escape,
 };
 
 /// One step of a change.
@@ -107,7 +107,7 @@ fn steps(
         ThreadChange::Keep => return Vec::new(),
         ThreadChange::Resolve { .. } => (None, true),
         ThreadChange::Answer { text, resolve } => {
-            let answer = escape_with_code(text.trim());
+            let answer = escape(text.trim());
             let is_said = !thread.resolved && is_answered(bot, thread, "");
             ((!is_said).then_some(answer), *resolve)
         }
@@ -124,7 +124,7 @@ fn steps(
                 None => place,
             };
             // An answer of before did not name the place.
-            let answer = format!("{}\n\n{place}", escape_with_code(text.trim()));
+            let answer = format!("{}\n\n{place}", escape(text.trim()));
             ((!is_answered(bot, thread, &place)).then_some(answer), true)
         }
     };

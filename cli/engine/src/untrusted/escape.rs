@@ -39,52 +39,7 @@ pub fn escape(text: &str) -> String {
     result
 }
 
-/// Languages of blocks of code that a model may name. Forges draw some others, and make changes of `suggestion`.
-const LANGUAGES: &str = "bash c cpp cs csharp css diff dockerfile go graphql hcl html java javascript js json jsx kotlin kt php proto python py \
-    rb rs ruby rust scala sh shell sql swift terraform toml ts tsx typescript vue xml yaml yml";
-
-/// The same for a text that begins at the left margin of what is posted: blocks of code that end in it are shown as such.
-pub(crate) fn escape_with_code(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let lines: Vec<&str> = text.split('\n').collect();
-    let mut parts = Vec::new();
-    let mut words: Vec<&str> = Vec::new();
-    let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        if let Some((language, length)) = block_of_code(line, &lines[at + 1..]) {
-            parts.push(escape(words.join("\n").trim_matches('\n')));
-            words.clear();
-            parts.push(fenced(&lines[at + 1..at + 1 + length].join("\n"), language));
-            at += length + 2;
-        } else {
-            words.push(line);
-            at += 1;
-        }
-    }
-    parts.push(escape(words.join("\n").trim_matches('\n')));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n\n")
-}
-
-/// The language of a block of code that this line opens, and the number of its lines; none where it is not closed by a line of its own.
-fn block_of_code<'a>(line: &'a str, behind: &[&str]) -> Option<(&'a str, usize)> {
-    const FENCE: &str = "```";
-    let language = line.strip_prefix(FENCE)?.trim();
-    if !language.chars().all(|character| character.is_ascii_alphanumeric()) {
-        return None;
-    }
-    let length = behind.iter().position(|line| line.trim_start().starts_with(FENCE))?;
-    let is_closed = behind.get(length).is_some_and(|line| line.trim_end() == FENCE);
-    let mut known = LANGUAGES.split_ascii_whitespace();
-    let language = if known.any(|known| known == language) {
-        language
-    } else {
-        ""
-    };
-    is_closed.then_some((language, length))
-}
-
-/// An escaped text in one line.
+/// The same in one line.
 pub(crate) fn one_line(text: &str) -> String {
     escape(text).replace('\n', " ")
 }

@@ -56,36 +56,6 @@ fn nothing_acts() {
 }
 
 #[test]
-fn closed_blocks_of_code_stay_blocks_and_nothing_in_them_or_beside_them_acts() {
-    for (text, expected) in [
-        (
-            "Use:\n```python\nrun(\"@x\")\n```\n/close",
-            "Use:\n\n```python\nrun(\"@x\")\n```\n\n\\/close",
-        ),
-        ("```\n/close\n```", "```\n /close\n```"),
-        ("```\r\na\r\n```", "```\na\n```"),
-        // Forges act on these, or draw them.
-        ("```suggestion\nx\n```", "```\nx\n```"),
-        ("```mermaid\nx\n```", "```\nx\n```"),
-        ("a\n\nb", "a\n\nb"),
-        ("", ""),
-    ] {
-        assert_eq!(escape_with_code(text), expected, "{text:?}");
-    }
-    for open in [
-        "```python\n/close",
-        "```python\n/close\n```x",
-        "```a b\n/close\n```",
-        " ```\n/close\n```",
-        "- ```\n/close\n```",
-        "> ```\n/close\n> ```",
-        "```\n/close\n ```",
-    ] {
-        assert_eq!(escape_with_code(open), escape(open), "{open:?}");
-    }
-}
-
-#[test]
 fn a_fence_is_longer_than_any_run_inside() {
     assert_eq!(fenced("x", "py"), "```py\nx\n```");
     assert_eq!(fenced("a\n````\nb", "p`y"), "`````py\na\n````\nb\n`````");
