@@ -7,10 +7,7 @@
 use conclave_shared::{finding::Fingerprint, severity::Severity};
 use sha2::{Digest, Sha256};
 
-use super::{
-    ReplyIntent, declines_with_reason, intent,
-    reply::{is_courtesy, mentions_decision},
-};
+use super::{ReplyIntent, declines_with_reason, intent, reply::is_courtesy};
 use crate::{
     repo_config::AuthorSettles,
     review::{AuthorRole, Before, ExistingFinding, FindingRecord, PatchId, Reply, ThreadState},
@@ -185,7 +182,7 @@ fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument>
     let settles = settles(intent);
     // What is serious is not withdrawn on a word, so that a dispute about it has to end in a decision.
     let disputes = intent == ReplyIntent::Disagrees && finding.record.is_serious();
-    let comes_close = intent == ReplyIntent::Mixed || disputes || mentions_decision(&last.body.own_words());
+    let comes_close = intent == ReplyIntent::Mixed || disputes;
     let has_right = match last.role {
         AuthorRole::Author => finding.author_may_settle,
         role => role == AuthorRole::Member,

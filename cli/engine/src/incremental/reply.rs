@@ -7,8 +7,7 @@
 //! serious may a reason follow, behind a colon or a dash ([`declines_with_reason`]).
 //!
 //! Quotes in front of it (also between quotation marks), HTML and links are not the person's own words ([`OwnWords`]). Whatever
-//! decides nothing is an argument: the coordinator reads it, and where it holds the words of one, the thread says how to make it
-//! a decision.
+//! decides nothing is an argument: the coordinator reads it, and where it begins like a decision, the thread says how to make it one.
 
 mod clause;
 mod english;
@@ -119,16 +118,6 @@ pub(super) fn is_courtesy(answer: &OwnWords) -> bool {
         && sentences
             .iter()
             .all(|sentence| !sentence.question && sentence.words.iter().all(is_one))
-}
-
-/// Returns whether an answer that asks nothing holds the words of a decision, wherever they stand in it.
-pub(super) fn mentions_decision(answer: &OwnWords) -> bool {
-    let sentences = sentences(&text(answer));
-    let holds_one = |sentence: &Sentence| {
-        let words: Vec<&str> = sentence.words.iter().map(String::as_str).collect();
-        english::hold_decision(&words)
-    };
-    !sentences.iter().any(|sentence| sentence.question) && sentences.iter().any(holds_one)
 }
 
 /// Returns whether a person asks something in their own words.

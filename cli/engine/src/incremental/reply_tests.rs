@@ -284,29 +284,6 @@ fn a_question_is_one_in_the_persons_own_words() {
 }
 
 #[test]
-fn the_words_of_a_decision_are_seen_anywhere_in_an_answer() {
-    let mentions = |text: &str| mentions_decision(&OwnWords::of(text));
-    for text in [
-        "@review-bot won't fix",
-        "Agreed, won't fix.",
-        "+1 won't fix",
-        "Accepted.",
-        "Won't do",
-        "This is fine.",
-    ] {
-        assert!(mentions(text), "{text}");
-    }
-    for text in [
-        "Won't fix?",
-        "It is checked before.",
-        "> won't fix\n\nSee above.",
-        "Look again.",
-    ] {
-        assert!(!mentions(text), "{text}");
-    }
-}
-
-#[test]
 fn a_reason_behind_a_colon_or_a_dash_is_one() {
     let declines = |text: &str, language| declines_with_reason(&OwnWords::of(text), language);
     for text in [

@@ -133,8 +133,7 @@ impl ReviewStateApi for GitLab {
         } else {
             RequestShown::Absent(format!(
                 "changes were requested, but GitLab shows the merge request as `{status}`: a request blocks on GitLab Premium \
-                 only, and the bot needs the role Developer. What blocks everywhere is a failed job (--gate block) in a \
-                 project with the setting \"Pipelines must succeed\""
+                 only, and the bot needs the role Developer. What blocks everywhere is a failed job, with --gate block"
             ))
         })
     }

@@ -55,19 +55,6 @@ const MEANS_ONE: [&str; 10] = [
     "expected behavior",
 ];
 
-/// Phrases that people take for a decision.
-const NEARLY: [&str; 9] = [
-    "won't do",
-    "wont do",
-    "will not do",
-    "accepted",
-    "this is fine",
-    "that is fine",
-    "that's fine",
-    "it is fine",
-    "it's fine",
-];
-
 /// Words that may follow those of a decision: what it is about, and thanks.
 const CONTINUATIONS: [&str; 9] = [",", "this", "it", "that", "these", "them", "here", "either", "thanks"];
 
@@ -96,15 +83,6 @@ const FINDINGS: [&[&str]; 7] = [
 /// Words that may stand in front of a contradiction, which decides nothing by itself.
 const OPENERS: &str = ", hi hello hey ok okay yes yep yeah no nope thanks thank you sorry well fine right good catch \
     i i'm we we're am are this that it is that's a respectfully strongly";
-
-/// Returns whether words hold those of a decision at any place, or such as people take for one.
-pub(super) fn hold_decision(words: &[&str]) -> bool {
-    let begins = |rest: &[&str]| {
-        let all = [&DECLINES[..], &ACKNOWLEDGES, &NEARLY];
-        all.iter().any(|phrases| behind(rest, phrases).is_some())
-    };
-    (0..words.len()).any(|from| begins(&words[from..]))
-}
 
 /// The intent of the English words at the beginning of the answer, if they have one: [`ReplyIntent::Mixed`] for a decision
 /// beside which something else is said, and for other words that may mean one.
