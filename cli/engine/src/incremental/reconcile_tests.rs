@@ -179,16 +179,6 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
         let answered = scene.replied(AuthorRole::Us, "Because of line 3.");
         gone(&answered, &ThreadChange::Keep, Some(Before::Fixed));
     }
-    // The author says what is done anyway, and is answered if a question is asked.
-    for role in [AuthorRole::Author, AuthorRole::Contributor] {
-        let done = scene().replied(role, "Done.").word(EarlierStatus::Fixed);
-        gone(&done, &resolve("fixed in `22222222`"), Some(Before::Resolved));
-        let asked = scene()
-            .replied(role, "Is that enough?")
-            .replied(AuthorRole::Us, "Yes.")
-            .word(EarlierStatus::Fixed);
-        gone(&asked, &ThreadChange::Keep, Some(Before::Fixed));
-    }
     let mut resolved = scene()
         .replied(AuthorRole::Author, "Done.")
         .state(ThreadState::ResolvedByAuthor)

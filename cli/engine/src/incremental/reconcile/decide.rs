@@ -124,7 +124,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     let changed = finding.anchor.is_changed();
     let word = words.on(&finding.id).filter(|_| !degraded);
     let word = word.filter(|word| word.refutation_fault(finding).is_none());
-    let in_talk = is_in_talk(finding);
+    let in_talk = finding.replies.iter().any(|reply| reply.role.is_person());
     match word.map(|word| word.status) {
         Some(EarlierStatus::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
         Some(EarlierStatus::FixedElsewhere) if argument(finding).is_some() => Outcome::FixedElsewhere,
@@ -140,16 +140,6 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
-}
-
-/// Returns whether people talk in the thread, so that it is theirs to resolve. What its author says in an open one, such as "Done.", does not
-/// count, unless it asks something.
-fn is_in_talk(finding: &ExistingFinding) -> bool {
-    let is_open = finding.state == ThreadState::Open;
-    finding.replies.iter().any(|reply| match reply.role {
-        AuthorRole::Author | AuthorRole::Contributor => !is_open || reply.body.sanitized().contains('?'),
-        role => role.is_person(),
-    })
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that refuted it does not count any more, or what
