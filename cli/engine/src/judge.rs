@@ -19,5 +19,4 @@ pub(crate) use decisions::{refuted_by_schema, some_of};
 pub use deterministic::judge_without_model;
 pub use fixed_words::{nothing_changed, nothing_found, only_noise};
 pub(crate) use quoted_code::{NOTHING_QUOTED, ONLY_A_PERSON, QuotedCode};
-pub(crate) use rubric::counted;
 pub use rubric::{RubricInput, VerdictReason, verdict};

@@ -198,10 +198,6 @@ pub(super) fn not_the_authors(record: &FindingRecord, role: AuthorRole) -> Strin
 pub(super) const HOW_TO_DECIDE: &str = "Your answer was read as an argument, and settles nothing by itself. To settle this, answer \
     with `won't fix` or `acknowledged` and nothing else, or resolve this thread.";
 
-/// The same beside the coordinator's word, which no code supports.
-pub(super) const WHO_DECIDES: &str = "It is settled by code that shows it, or by a member of the project who may push to it, with an \
-    answer such as `won't fix` or `acknowledged`, or by resolving this thread.";
-
 /// Note of the review on an author who tries to settle what is not theirs.
 pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord, role: AuthorRole) -> String {
     let why = weight(record);

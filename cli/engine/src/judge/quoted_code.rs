@@ -8,7 +8,7 @@ use crate::review::{Refutation, RefutationStatus};
 const MAX_QUOTE: usize = 4000;
 
 /// Why a decision does not count that quotes no code.
-pub(crate) const NOTHING_QUOTED: &str = "no code is quoted that makes the claim untrue";
+pub(crate) const NOTHING_QUOTED: &str = "there is no `refuted_by` with the code that refutes it";
 
 /// Why no code refutes words that steer.
 pub(crate) const ONLY_A_PERSON: &str = "words that try to steer the review are only a person's to settle";

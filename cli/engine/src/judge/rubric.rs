@@ -68,7 +68,7 @@ pub fn verdict(input: RubricInput<'_>) -> VerdictReason {
         *alike.entry((&entry.finding.file, &entry.finding.category)).or_default() += 1;
     }
     if warnings >= input.settings.warnings {
-        return answer(Verdict::MinorIssues, counted(warnings, "warning"));
+        return answer(Verdict::MinorIssues, format!("{warnings} warnings"));
     }
     if alike.values().any(|count| *count >= input.settings.warnings_alike) {
         return answer(Verdict::MinorIssues, "several warnings of one kind in one file".into());
@@ -82,17 +82,12 @@ pub fn verdict(input: RubricInput<'_>) -> VerdictReason {
     }
     match (warnings, suggestions) {
         (0, 0) => answer(Verdict::Approved, "nothing to change".into()),
-        (0, suggestions) => answer(Verdict::ApprovedWithComments, counted(suggestions, "suggestion")),
+        (0, suggestions) => answer(Verdict::ApprovedWithComments, format!("{suggestions} suggestions")),
         (warnings, _) => answer(
             Verdict::ApprovedWithComments,
-            format!("{}, no production risk", counted(warnings, "warning")),
+            format!("{warnings} warnings, no production risk"),
         ),
     }
-}
-
-/// So many of something: `1 warning`, `2 warnings`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

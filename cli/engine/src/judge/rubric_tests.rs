@@ -188,11 +188,3 @@ fn the_order_of_the_rows() {
     merged.fate = conclave_shared::telemetry::FindingFate::Merged;
     assert_eq!(verdict_of(&[merged], &[]), Verdict::Approved, "its twin decides");
 }
-
-#[test]
-fn one_is_not_several() {
-    assert_eq!(
-        [1, 2].map(|count| counted(count, "warning")),
-        ["1 warning", "2 warnings"]
-    );
-}

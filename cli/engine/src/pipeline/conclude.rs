@@ -17,7 +17,7 @@ use crate::{
     incremental::{
         Done, ReconcileInput, answers, heard_words, joined, notes_on_questions, reconcile, remember, unlisted_hold,
     },
-    judge::{RubricInput, VerdictReason, counted, holds, no_judge, verdict},
+    judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     ports::SourceTree,
     repo_config::RubricSettings,
@@ -322,9 +322,9 @@ fn gaps(
         [] => {}
         [one] => gaps.push(format!("{} is too large to be read whole", one.path)),
         [first, rest @ ..] => gaps.push(format!(
-            "{} and {} are too large to be read whole",
+            "{} and {} more files are too large to be read whole",
             first.path,
-            counted(rest.len(), "more file")
+            rest.len()
         )),
     }
     let not_read = coverage.not_read.iter();
@@ -336,7 +336,7 @@ fn gaps(
         match paths.as_slice() {
             [] => {}
             [one] => gaps.push(format!("{who} {one}")),
-            [first, rest @ ..] => gaps.push(format!("{who} {first} and {}", counted(rest.len(), "more file"))),
+            [first, rest @ ..] => gaps.push(format!("{who} {first} and {} more files", rest.len())),
         }
     }
     let unread: Vec<&FilteredFile> = coverage.filtered.iter().filter(|file| file.reason.is_gap()).collect();
@@ -344,8 +344,8 @@ fn gaps(
     gaps.extend(named.map(|file| format!("{}: {}", file.path, file.reason.describe())));
     if unread.len() > NAMED_GAPS {
         gaps.push(format!(
-            "{} that could not be read",
-            counted(unread.len() - NAMED_GAPS, "more file")
+            "{} more files that could not be read",
+            unread.len() - NAMED_GAPS
         ));
     }
     gaps.extend(partly_read);
@@ -407,14 +407,14 @@ mod tests {
             ..Coverage::default()
         };
         for (unopened, expected) in [
-            (vec!["a.py", "b.py"], vec!["nobody read a.py and 1 more file"]),
+            (vec!["a.py", "b.py"], vec!["nobody read a.py and 1 more files"]),
             (
                 vec!["b.py"],
                 vec!["nobody read b.py", "nobody whose answer can be used read a.py"],
             ),
             (
                 vec![],
-                vec!["nobody whose answer can be used read a.py and 1 more file"],
+                vec!["nobody whose answer can be used read a.py and 1 more files"],
             ),
         ] {
             let unopened: Vec<String> = unopened.into_iter().map(str::to_owned).collect();

@@ -210,9 +210,7 @@ pub(super) fn change(
         return ThreadChange::Keep;
     }
     let word = words.on(&finding.id);
-    let objection = word.and_then(|word| word.refutation_fault(finding));
-    let is_overruled = outcome == Outcome::Stands && objection.is_some();
-    let answer = word.and_then(|word| match (word.status, outcome, objection) {
+    let answer = word.and_then(|word| match (word.status, outcome, word.refutation_fault(finding)) {
         // What the judge may not do is not said as if it were done.
         (EarlierStatus::FixedElsewhere, Outcome::Stands, fault) => Some(texts::not_fixed_elsewhere(fault)),
         (status, Outcome::Stands, Some(fault)) => Some(texts::not_by_a_word(status == EarlierStatus::Fixed, &fault)),
@@ -268,8 +266,6 @@ pub(super) fn change(
             Some((text, argument)) => ThreadChange::Answer {
                 text: if argument.comes_close {
                     format!("{text}\n\n{}", texts::HOW_TO_DECIDE)
-                } else if is_overruled {
-                    format!("{text}\n\n{}", texts::WHO_DECIDES)
                 } else {
                     text
                 },

@@ -30,11 +30,12 @@ pub(super) fn coverage(review: &Review) -> String {
         Cost::of(&review.usage()).text(2)
     );
     text.push_str("</summary>\n\n");
-    let reasons = match review.tier_reasons.join("; ") {
-        none if none.is_empty() => none,
-        reasons => format!(" ({})", escape(&reasons)),
-    };
-    let _ = writeln!(text, "**Tier:** {}{reasons}\n", review.tier);
+    let _ = writeln!(
+        text,
+        "**Tier:** {} ({})\n",
+        review.tier,
+        escape(&review.tier_reasons.join("; "))
+    );
     let _ = writeln!(
         text,
         "| reviewer | outcome | model | tokens | cost | time |\n|---|---|---|---|---|---|"
@@ -72,19 +73,14 @@ pub(super) fn coverage(review: &Review) -> String {
     for warning in review.model_moves(one_line, code_span).into_iter().chain(warnings) {
         let _ = writeln!(text, "- ⚠️ {warning}");
     }
-    // Where there is nothing to review, no commit is looked at.
-    let commits = if review.head_sha.is_empty() {
-        "No commit reviewed".to_owned()
-    } else {
-        let (base, head) = (short(&review.base_sha), short(&review.head_sha));
-        format!("Reviewed {} … {}", code_span(base), code_span(head))
-    };
     let _ = writeln!(
         text,
         "
-<sub>{commits}{}{} · run {}</sub>
+<sub>Reviewed {} … {}{}{} · run {}</sub>
 
 </details>",
+        code_span(short(&review.base_sha)),
+        code_span(short(&review.head_sha)),
         settings(review),
         runtime(review),
         code_span(&review.run_id)
