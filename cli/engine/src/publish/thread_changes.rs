@@ -6,7 +6,7 @@ use super::{BotIdentity, Conversation, Note, Thread};
 use crate::{
     diff::{ChangeKind, FileDiff},
     review::{CONTEXT_FILE, FindingRecord, Review, ThreadAction, ThreadChange},
-    untrusted::escape,
+    untrusted::{escape, escape_with_blocks},
 };
 
 /// One step of a change.
@@ -112,7 +112,7 @@ fn steps(
         ThreadChange::Keep => (None, false),
         ThreadChange::Resolve { .. } => (None, true),
         ThreadChange::Answer { text, resolve } => {
-            let answer = escape(text.trim());
+            let answer = escape_with_blocks(text.trim());
             let is_said = !thread.resolved && is_answered(bot, thread, "");
             ((!is_said).then_some(answer), *resolve)
         }
@@ -124,7 +124,7 @@ fn steps(
         } => {
             let place = place(file, *line, *end_line, link);
             // An answer of before did not name the place.
-            let answer = format!("{}\n\n{place}", escape(text.trim()));
+            let answer = format!("{}\n\n{place}", escape_with_blocks(text.trim()));
             ((!is_answered(bot, thread, &place)).then_some(answer), true)
         }
     };
