@@ -180,7 +180,8 @@ fn moved(
     link: CodeLink<'_>,
 ) -> Option<String> {
     let is_answered = matches!(action.change, ThreadChange::Answer { resolve: false, .. });
-    if thread.resolved || (action.change != ThreadChange::Keep && !is_answered) {
+    let stays_open = action.change == ThreadChange::Keep && !thread.resolved;
+    if thread.is_single || !(is_answered || stays_open) {
         return None;
     }
     let mut surviving = review.surviving();
@@ -198,9 +199,10 @@ fn moved(
     let mut own = thread.answers().rev().filter(is_ours);
     let said = own.find_map(|note| note.text.split_once(MOVED));
     let is_said = match said {
+        // The answer that opens a thread again stays the same, as a forge may not let us open it.
         Some((_, place)) => {
             let here = escape(&format!("{}, line", finding.file));
-            place.trim_start_matches('[').starts_with(&here)
+            !thread.resolved && place.trim_start_matches('[').starts_with(&here)
         }
         None => first == finding.file,
     };

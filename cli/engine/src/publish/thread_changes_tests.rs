@@ -115,6 +115,28 @@ fn a_renamed_file_is_the_threads_own_and_what_people_wrote_is_not_a_file() {
 }
 
 #[test]
+fn a_thread_that_is_opened_again_says_it_too() {
+    let back = ThreadChange::Answer {
+        text: "It is back.".to_owned(),
+        resolve: false,
+    };
+    let review = stands_in("src/b.py", back);
+    for answers in [&[][..], &[(7, NOW)]] {
+        let mut resolved = thread(answers);
+        resolved.threads[0].resolved = true;
+        let steps = planned(&review, &[], &resolved);
+        let [ThreadStep::Reopen, ThreadStep::Reply(body)] = &steps[..] else {
+            panic!("{steps:?}")
+        };
+        assert!(body.starts_with(&format!("It is back.\n\n{NOW}\n\n")), "{body}");
+    }
+    // A thread that a person has resolved stays as it is.
+    let mut resolved = thread(&[]);
+    resolved.threads[0].resolved = true;
+    assert_eq!(planned(&stands_in("src/b.py", ThreadChange::Keep), &[], &resolved), []);
+}
+
+#[test]
 fn a_persons_last_word_is_not_answered_with_a_place_alone() {
     let said = thread(&[(9, "Why?")]);
     let moved = stands_in("src/b.py", ThreadChange::Keep);
