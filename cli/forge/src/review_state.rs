@@ -36,7 +36,7 @@ pub(crate) struct Run<'a> {
     pub(crate) requested: bool,
     /// Whether this review may take such a request back.
     pub(crate) lifts: bool,
-    /// Whether a review that blocks fails the job, too.
+    /// True if a review that blocks also fails the job.
     pub(crate) fails_job: bool,
     /// The target branch, to be read again before it is approved.
     pub(crate) watched: Watched<'a>,

@@ -24,7 +24,7 @@ pub struct PublishSettings {
     pub max_inline: usize,
     /// Whether what the review has cost has to be remembered, because there is a limit for all reviews of it together.
     pub remember_cost: bool,
-    /// Whether a review that blocks also fails the job.
+    /// True if a review that blocks also fails the job.
     pub fails_job: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is said in a thread whose code has left its file.
+//! Answers in a thread whose code has left its file.
 
 use conclave_shared::{severity::Severity, telemetry::FindingPlacement};
 
@@ -121,7 +121,7 @@ fn a_thread_that_is_opened_again_says_it_too() {
         resolve: false,
     };
     let review = stands_in("src/b.py", back);
-    for answers in [&[][..], &[(7, NOW)]] {
+    for answers in [&[][..], &[(7, NOW)][..]] {
         let mut resolved = thread(answers);
         resolved.threads[0].resolved = true;
         let steps = planned(&review, &[], &resolved);

@@ -88,7 +88,7 @@ pub(crate) struct Posting {
     pub(crate) max_inline: Option<u16>,
     /// The mode where neither the job nor the repository says one.
     pub(crate) default_mode: ReviewMode,
-    /// Whether a verdict that blocks fails the job.
+    /// The consequence of a verdict that blocks, for the job.
     pub(crate) gate: Option<Gate>,
 }
 
