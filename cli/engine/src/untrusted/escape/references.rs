@@ -74,7 +74,7 @@ fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
 fn ends_with_path(head: &str) -> bool {
     let is_of_path = |character: char| is_word(character) || matches!(character, '-' | '.');
     let path = &head[head.trim_end_matches(is_of_path).len()..];
-    path.contains(|character| character != '-')
+    path.contains(|character: char| character != '-')
 }
 
 /// Returns whether `character` is what begins a mention, also to readers that make characters plain first.
