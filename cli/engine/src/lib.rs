@@ -11,6 +11,7 @@ pub mod language;
 pub mod lock_files;
 pub mod look_alike;
 pub mod memory;
+pub mod numbers;
 pub mod panel;
 pub mod pipeline;
 pub mod plugin;

@@ -7,7 +7,7 @@ mod own_words;
 mod section;
 mod text;
 
-pub(crate) use escape::{cell, code_cell, fenced, link, one_line};
+pub(crate) use escape::{cell, code_cell, escape_with_blocks, fenced, link, one_line};
 pub use escape::{code_span, escape};
 pub use known_marks::KnownMarks;
 pub(crate) use own_words::LEFT_OUT;

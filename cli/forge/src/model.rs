@@ -192,6 +192,8 @@ pub enum RequestShown {
     Hidden(String),
     /// It does not stand; the reason in words.
     Absent(String),
+    /// It does not stand, because it does not block here; the reason in words, with what does: a failed job.
+    Powerless(String),
     /// None was ever made of this commit, as far as the forge shows: the run that had to has died before.
     Unmade,
 }

@@ -96,7 +96,7 @@ impl Publisher {
             let openings = plan_openings(bot, &publication, &conversation, api.traits().form);
             beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
             openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
-            changed = thread_changes::apply(api, bot, review, change, &now, &conversation).await;
+            changed = thread_changes::apply(api, bot, (review, publication.files), change, &now, &conversation).await;
             let url = change.subject.web_url.as_deref();
             answers::give(
                 api,
@@ -187,6 +187,7 @@ impl Posting<'_> {
             now: &self.now,
             requested: request.stood,
             lifts: request.lifts,
+            fails_job: self.publication.settings.fails_job,
             watched: self.watched(),
             state: self.state.as_ref(),
             is_news,

@@ -36,6 +36,8 @@ pub(crate) struct Run<'a> {
     pub(crate) requested: bool,
     /// Whether this review may take such a request back.
     pub(crate) lifts: bool,
+    /// True if a review that blocks also fails the job.
+    pub(crate) fails_job: bool,
     /// The target branch, to be read again before it is approved.
     pub(crate) watched: Watched<'a>,
     /// The state that our newest note remembered before.
@@ -250,6 +252,12 @@ impl Run<'_> {
                 self.notes.warnings.push(warning);
                 Some(ReviewState::None)
             }
+            RequestShown::Powerless(warning) => {
+                if !self.fails_job {
+                    self.notes.warnings.push(warning);
+                }
+                Some(ReviewState::None)
+            }
             RequestShown::Unmade => Some(ReviewState::None),
         };
         Ok(self.end(shown, approved))
@@ -373,7 +381,10 @@ impl Publisher {
     /// not show stands.
     pub(crate) async fn request_stands(&self, bot: u64) -> Result<bool, ApiError> {
         let shown = self.api.request_shown(bot).await?;
-        Ok(!matches!(shown, RequestShown::Absent(_) | RequestShown::Unmade))
+        Ok(!matches!(
+            shown,
+            RequestShown::Absent(_) | RequestShown::Powerless(_) | RequestShown::Unmade
+        ))
     }
 
     /// Returns the reason not to approve a commit if a person has dismissed our review of it, as the note with this state remembers, or

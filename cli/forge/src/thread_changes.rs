@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
+    diff::FileDiff,
     publish::{BotIdentity, NoteEdit, ThreadStep, ThreadSteps, plan_thread_changes, without_markers},
     review::{Review, ThreadChange},
 };
@@ -27,7 +28,7 @@ pub(crate) struct Changed {
 pub(crate) async fn apply(
     api: &dyn ForgeApi,
     bot: &BotIdentity,
-    review: &Review,
+    (review, files): (&Review, &[FileDiff]),
     before: &Change,
     now: &MergeRequestState,
     conversation: &LiveConversation<'_>,
@@ -38,7 +39,7 @@ pub(crate) async fn apply(
         let link = |file: &str, line: u32, end_line: Option<u32>| {
             api.code_link(url?, &review.head_sha, file, (line, end_line.unwrap_or(line)))
         };
-        let plan = plan_thread_changes(bot, review, &before.conversation, conversation, &link);
+        let plan = plan_thread_changes(bot, (review, files), &before.conversation, conversation, &link);
         changed.threads = plan.gone;
         for ThreadSteps { thread, steps } in plan.steps {
             match change(api, bot, &thread, &steps).await {

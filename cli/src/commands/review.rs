@@ -191,6 +191,7 @@ async fn review(
         mode: arguments.mode,
         max_inline: arguments.max_inline,
         default_mode: pipeline.forge.default_mode(),
+        gate: arguments.common.gate,
     };
     if !arguments.estimate {
         let request = Request {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
     diff::{Diff, FileDiff, FilterReason, FilteredDiff, FilteredFile, Unread, has_ident, peek},
+    numbers::plural,
     review::ReviewSubject,
 };
 use conclave_git::{Blob, CheckoutAttributes, Repository, TreeFile};
@@ -84,7 +85,7 @@ pub(crate) async fn differing(
     let more = found.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         found.truncate(MAX_NAMED);
-        found.push(format!("{ATTRIBUTES_FILE} ({more} more files)"));
+        found.push(format!("{ATTRIBUTES_FILE} ({})", plural(more, "more file")));
     }
     let file = |path| FilteredFile {
         path,

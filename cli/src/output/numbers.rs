@@ -1,6 +1,6 @@
 //! Numbers as a person reads them, alike in everything that is shown.
 
-pub(crate) use conclave_engine::report::grouped;
+pub(crate) use conclave_engine::numbers::{grouped, plural};
 
 /// A number as exact as an estimate, or what still grows, can be: `154k`, `1.2M`.
 pub(crate) fn rounded(number: u64) -> String {
@@ -16,12 +16,6 @@ pub(crate) fn rounded(number: u64) -> String {
     }
 }
 
-/// So many of something: `1 finding`, `1,200 findings`.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    let number = grouped(u64::try_from(count).unwrap_or(u64::MAX));
-    format!("{number} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,8 +26,6 @@ mod tests {
             [0, 999, 1000, 1_234_567].map(grouped),
             ["0", "999", "1,000", "1,234,567"]
         );
-        assert_eq!(plural(1, "file"), "1 file");
-        assert_eq!(plural(5000, "file"), "5,000 files");
     }
 
     #[test]

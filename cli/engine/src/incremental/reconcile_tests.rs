@@ -176,7 +176,8 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
             .word(EarlierStatus::Fixed);
         gone(&scene, &change, Some(Before::Fixed));
         // It was answered, or its author has resolved it.
-        let answered = scene.replied(AuthorRole::Us, "Because of line 3.");
+        let mut answered = scene.replied(AuthorRole::Us, "Because of line 3.");
+        answered.earlier[0].before = Before::Fixed;
         gone(&answered, &ThreadChange::Keep, Some(Before::Fixed));
     }
     let mut resolved = scene()
@@ -184,12 +185,40 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
         .state(ThreadState::ResolvedByAuthor)
         .word(EarlierStatus::Fixed);
     resolved.earlier[0].author_may_settle = false;
-    gone(&resolved, &ThreadChange::Keep, Some(Before::Fixed));
+    gone(&resolved, &resolve("fixed in `22222222`"), Some(Before::Fixed));
     // A program's chatter is no conversation.
     let scene = scene()
         .replied(AuthorRole::Machine, "Coverage: 80 %")
         .word(EarlierStatus::Fixed);
     gone(&scene, &resolve("fixed in `22222222`"), Some(Before::Resolved));
+}
+
+#[test]
+fn what_is_acknowledged_or_was_answered_before_is_no_talk_in_a_fixed_findings_thread() {
+    let fixed = resolve("fixed in `22222222`");
+    for role in [AuthorRole::Author, AuthorRole::Contributor] {
+        let done = || scene().replied(role, "Done, thanks.");
+        gone(&done().word(EarlierStatus::Fixed), &fixed, Some(Before::Resolved));
+        // An earlier version has answered that, and left the thread open.
+        let mut left = done().replied(AuthorRole::Us, "Thanks, that fixes it.");
+        left.earlier[0].before = Before::Fixed;
+        gone(&left, &fixed, Some(Before::Resolved));
+    }
+    let answered = scene()
+        .replied(AuthorRole::Member, "Is there another way?")
+        .replied(AuthorRole::Us, "Yes.")
+        .replied(AuthorRole::Author, "Done.");
+    gone(&answered.word(EarlierStatus::Fixed), &fixed, Some(Before::Resolved));
+    for text in ["Done?", "Done, but what of b.py?", "Done. The same is in b.py."] {
+        let open = scene().replied(AuthorRole::Author, text).word(EarlierStatus::Fixed);
+        let ThreadChange::Answer { resolve: false, .. } = change_of(&open.reconcile()) else {
+            panic!("{text}: it is left open")
+        };
+        // Nor does the answer to it end it.
+        let mut left = open.replied(AuthorRole::Us, "It is not there.");
+        left.earlier[0].before = Before::Fixed;
+        gone(&left, &ThreadChange::Keep, Some(Before::Fixed));
+    }
 }
 
 #[test]
@@ -1260,7 +1289,7 @@ fn why_a_finding_is_not_the_earlier_one_that_the_judge_takes_it_for_is_said() {
         (
             ThreadState::Open,
             conclave_shared::finding::Finding::PROMPT_INJECTION,
-            "the finding on `src/a.py:3` is of another kind, so merging needs `refuted_by` too",
+            "the finding on `src/a.py:3` is of another kind, so merging needs code that refutes it, too",
         ),
         (
             ThreadState::ResolvedByPerson,
@@ -1306,6 +1335,14 @@ fn who_disputes_what_is_serious_reads_how_to_decide() {
         .replied(AuthorRole::Member, "Is this intended?")
         .word(EarlierStatus::NotFixed);
     assert!(matches!(change_of(&asked.reconcile()), ThreadChange::Answer { text, .. } if text == "Because of line 3."));
+    // Also where the judge has no words of its own.
+    let mut silent = severe(|_| {})
+        .replied(AuthorRole::Member, "@review-bot won't fix")
+        .word(EarlierStatus::NotFixed);
+    silent.words.words[0].answer = None;
+    assert!(
+        matches!(change_of(&silent.reconcile()), ThreadChange::Answer { text, resolve: false } if text == texts::HOW_TO_DECIDE)
+    );
 }
 
 #[test]
@@ -1321,7 +1358,14 @@ fn what_the_judge_may_not_do_is_not_said_as_if_it_were_done() {
             panic!("it is answered")
         };
         assert!(
-            text.starts_with(&format!("The coordinator {view}. That does not count: ")),
+            text.starts_with(&format!(
+                "The coordinator {view}. That does not count: no code was quoted"
+            )),
+            "{text}"
+        );
+        assert!(!text.contains("refuted_by"), "a field of the judge's tool: {text}");
+        assert!(
+            text.ends_with("To settle it, you can answer with `won't fix` or `acknowledged` and nothing else, or resolve this thread."),
             "{text}"
         );
     }

@@ -108,16 +108,37 @@ const COURTESIES: [&str; 16] = [
     "merci", "gracias", "grazie",
 ];
 
-/// Returns whether an answer is nothing but such words.
+/// Other words in which people say that a problem is or will be dealt with.
+const ACKNOWLEDGEMENTS: &str = ", done fixed resolved addressed updated changed applied pushed will do fix it this that these now just \
+    right true yes yep sure i i've i'll we we've we'll have is are be should in with the latest last new next commit push catch sorry \
+    oops erledigt behoben corrigé fait hecho corregido feito corrigido fatto corretto opgelost gedaan zrobione poprawione исправлено \
+    готово виправлено 修正しました 対応しました 已修复 已修改 수정했습니다";
+
+/// Returns whether an answer is nothing but words of thanks and of consent.
 pub(super) fn is_courtesy(answer: &OwnWords) -> bool {
+    holds_only(answer, |word| COURTESIES.contains(&word))
+}
+
+/// Returns whether an answer only says that the problem is or will be dealt with, as "Done." and "Good catch, fixed in 1a2b3c4." do.
+pub(super) fn is_acknowledgement(answer: &OwnWords) -> bool {
+    let is_commit = |word: &str| word.len() >= 7 && word.chars().all(|character| character.is_ascii_hexdigit());
+    holds_only(answer, |word| {
+        COURTESIES.contains(&word)
+            || word.starts_with('@')
+            || is_commit(word)
+            || ACKNOWLEDGEMENTS.split_whitespace().any(|known| known == word)
+    })
+}
+
+/// Returns whether an answer is nothing but such words, and asks nothing.
+fn holds_only(answer: &OwnWords, is_one: impl Fn(&str) -> bool) -> bool {
     let sentences = sentences(&text(answer));
-    let is_one = |word: &String| COURTESIES.contains(&word.as_str());
     let is_plain = !answer.doubtful && !answer.goes_on && answer.blocks.iter().all(|block| block.paragraph);
     is_plain
         && !sentences.is_empty()
         && sentences
             .iter()
-            .all(|sentence| !sentence.question && sentence.words.iter().all(is_one))
+            .all(|sentence| !sentence.question && sentence.words.iter().all(|word| is_one(word)))
 }
 
 /// Returns whether a person asks something in their own words.

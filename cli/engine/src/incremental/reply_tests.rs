@@ -110,12 +110,66 @@ fn a_decision_beside_anything_else_decides_nothing() {
 }
 
 #[test]
+fn a_decision_that_may_be_meant_for_another_decides_nothing_and_is_known_as_one() {
+    all(
+        ReplyIntent::Mixed,
+        &[
+            "@ann won't fix this",
+            "@review-bot won't fix",
+            "Agreed, won't fix.",
+            "+1 won't fix",
+            "Agreed, acknowledged.",
+            "Accepted.",
+            "We accept this.",
+            "Won't do.",
+            "This is fine.",
+        ],
+    );
+    all(
+        ReplyIntent::Other,
+        &[
+            "Accepted values are 1 and 2.",
+            "Fine, I'll change it.",
+            "Not acceptable.",
+            "Agreed, this is wrong.",
+            "Agreed.",
+        ],
+    );
+    all(ReplyIntent::Asks, &["Accepted?", "@review-bot won't fix?"]);
+}
+
+#[test]
+fn who_only_says_that_it_is_dealt_with_acknowledges() {
+    let acknowledges = |text: &str| is_acknowledgement(&OwnWords::of(text));
+    for text in [
+        "Done.",
+        "Done, thanks!",
+        "Good catch, fixed in 1a2b3c4d.",
+        "Will fix it in the next commit.",
+        "@review-bot fixed",
+        "Erledigt.",
+    ] {
+        assert!(acknowledges(text), "{text}");
+    }
+    for text in [
+        "Done?",
+        "Will not fix.",
+        "Done, but see b.py too.",
+        "> Done.",
+        "- done",
+        "Done.\n\n```\nx\n```",
+        "",
+    ] {
+        assert!(!acknowledges(text), "{text}");
+    }
+}
+
+#[test]
 fn a_decision_that_is_anothers_or_denied_decides_nothing() {
     all(
         ReplyIntent::Other,
         &[
             "You won't fix this.",
-            "@ann won't fix this",
             "No risk accepted.",
             "Nope acknowledged",
             "not acknowledged",

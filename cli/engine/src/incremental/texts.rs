@@ -54,6 +54,18 @@ pub(super) fn not_by_a_word(is_taken_for_fixed: bool, fault: &str) -> String {
     format!("The coordinator {view}. That does not count: {fault}. It stands.")
 }
 
+/// Advice to a person who has argued against a finding on which the coordinator's view does not count.
+pub(super) fn how_to_settle(role: AuthorRole, author_may_settle: bool) -> String {
+    let who = match role {
+        AuthorRole::Author if !author_may_settle => "another member of the project who may push to it",
+        AuthorRole::Contributor => "a member of the project who may push to it",
+        _ => "you",
+    };
+    format!(
+        "To settle it, {who} can answer with `won't fix` or `acknowledged` and nothing else, or resolve this thread."
+    )
+}
+
 /// What is said in a settled thread whose problem has become worse.
 pub(super) fn worse(before: Severity, now: Severity, head_sha: &str) -> String {
     let now = if now == before {

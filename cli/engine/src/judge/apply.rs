@@ -312,7 +312,7 @@ pub(crate) fn not_repeated(file: &str, line: u32, is_of_one_kind: bool) -> Strin
         "of another kind"
     };
     let place = code_span(&format!("{file}:{line}"));
-    format!("the finding on {place} is {is}, so merging needs `refuted_by` too")
+    format!("the finding on {place} is {is}, so merging needs code that refutes it, too")
 }
 
 fn overruled(decision: &Decision, fault: String) -> Overruled {

@@ -256,7 +256,7 @@ fn a_merge_that_does_not_count_names_the_other_finding_and_how_the_two_differ() 
         let overruled = get(&judged, "F2").overruled.as_ref().expect("noted");
         assert_eq!(
             overruled.fault,
-            format!("the finding on `b.py:9` is {how}, so merging needs `refuted_by` too")
+            format!("the finding on `b.py:9` is {how}, so merging needs code that refutes it, too")
         );
     }
 }

@@ -7,8 +7,8 @@ use crate::review::{Refutation, RefutationStatus};
 /// The longest quote that the records keep, in characters.
 const MAX_QUOTE: usize = 4000;
 
-/// Why a decision does not count that quotes no code.
-pub(crate) const NOTHING_QUOTED: &str = "there is no `refuted_by` with the code that refutes it";
+/// Why a decision does not count that quotes no code. People read it, so no fault names a field of the judge's tool.
+pub(crate) const NOTHING_QUOTED: &str = "no code was quoted that refutes it";
 
 /// Why no code refutes words that steer.
 pub(crate) const ONLY_A_PERSON: &str = "words that try to steer the review are only a person's to settle";
@@ -42,13 +42,13 @@ impl QuotedCode {
             quote: text(&["quote", "code", "evidence"]),
         };
         let fault = if !said.is_object() {
-            "`refuted_by` is not an object with `file`, `lines` and `quote`"
+            "the quote does not come with its file and its lines"
         } else if quoted.file.is_empty() {
-            "`refuted_by` names no file"
+            "the quote names no file"
         } else if quoted.line == 0 {
-            "`refuted_by` names no lines"
+            "the quote names no lines"
         } else if quoted.quote.trim().is_empty() {
-            "`refuted_by` quotes nothing"
+            "the quote is empty"
         } else {
             return Ok(quoted);
         };
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         for (said, fault) in [
-            (json!("src/a.py"), "is not an object"),
+            (json!("src/a.py"), "does not come with"),
             (json!({"lines": 1, "quote": "x"}), "names no file"),
             (json!({"file": "a", "quote": "x"}), "names no lines"),
-            (json!({"file": "a", "lines": "1", "quote": "\n "}), "quotes nothing"),
+            (json!({"file": "a", "lines": "1", "quote": "\n "}), "is empty"),
         ] {
             let (_, said_of_it) = QuotedCode::read(&said).expect_err("unreadable");
             assert!(said_of_it.contains(fault), "{said_of_it}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use conclave_shared::{severity::Severity, verdict::Verdict};
 
-use crate::{repo_config::RubricSettings, review::JudgedFinding, rules::ManualReview};
+use crate::{numbers::plural, repo_config::RubricSettings, review::JudgedFinding, rules::ManualReview};
 
 /// What the verdict depends on.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ pub fn verdict(input: RubricInput<'_>) -> VerdictReason {
         *alike.entry((&entry.finding.file, &entry.finding.category)).or_default() += 1;
     }
     if warnings >= input.settings.warnings {
-        return answer(Verdict::MinorIssues, format!("{warnings} warnings"));
+        return answer(Verdict::MinorIssues, plural(warnings, "warning"));
     }
     if alike.values().any(|count| *count >= input.settings.warnings_alike) {
         return answer(Verdict::MinorIssues, "several warnings of one kind in one file".into());
@@ -82,10 +82,10 @@ pub fn verdict(input: RubricInput<'_>) -> VerdictReason {
     }
     match (warnings, suggestions) {
         (0, 0) => answer(Verdict::Approved, "nothing to change".into()),
-        (0, suggestions) => answer(Verdict::ApprovedWithComments, format!("{suggestions} suggestions")),
+        (0, suggestions) => answer(Verdict::ApprovedWithComments, plural(suggestions, "suggestion")),
         (warnings, _) => answer(
             Verdict::ApprovedWithComments,
-            format!("{warnings} warnings, no production risk"),
+            format!("{}, no production risk", plural(warnings, "warning")),
         ),
     }
 }

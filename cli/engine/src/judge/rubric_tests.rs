@@ -168,6 +168,7 @@ fn every_border_of_the_risk_pattern() {
         });
         assert_eq!(answer.verdict, expected, "{} findings, {settings:?}", findings.len());
         assert!(!answer.reason.is_empty());
+        assert!(!answer.reason.contains("1 warnings"), "{}", answer.reason);
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
     },
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
+    numbers::plural,
     ports::SourceTree,
     repo_config::RubricSettings,
     review::{
@@ -322,9 +323,9 @@ fn gaps(
         [] => {}
         [one] => gaps.push(format!("{} is too large to be read whole", one.path)),
         [first, rest @ ..] => gaps.push(format!(
-            "{} and {} more files are too large to be read whole",
+            "{} and {} are too large to be read whole",
             first.path,
-            rest.len()
+            plural(rest.len(), "more file")
         )),
     }
     let not_read = coverage.not_read.iter();
@@ -336,7 +337,7 @@ fn gaps(
         match paths.as_slice() {
             [] => {}
             [one] => gaps.push(format!("{who} {one}")),
-            [first, rest @ ..] => gaps.push(format!("{who} {first} and {} more files", rest.len())),
+            [first, rest @ ..] => gaps.push(format!("{who} {first} and {}", plural(rest.len(), "more file"))),
         }
     }
     let unread: Vec<&FilteredFile> = coverage.filtered.iter().filter(|file| file.reason.is_gap()).collect();
@@ -344,8 +345,8 @@ fn gaps(
     gaps.extend(named.map(|file| format!("{}: {}", file.path, file.reason.describe())));
     if unread.len() > NAMED_GAPS {
         gaps.push(format!(
-            "{} more files that could not be read",
-            unread.len() - NAMED_GAPS
+            "{} that could not be read",
+            plural(unread.len() - NAMED_GAPS, "more file")
         ));
     }
     gaps.extend(partly_read);
@@ -407,14 +408,14 @@ mod tests {
             ..Coverage::default()
         };
         for (unopened, expected) in [
-            (vec!["a.py", "b.py"], vec!["nobody read a.py and 1 more files"]),
+            (vec!["a.py", "b.py"], vec!["nobody read a.py and 1 more file"]),
             (
                 vec!["b.py"],
                 vec!["nobody read b.py", "nobody whose answer can be used read a.py"],
             ),
             (
                 vec![],
-                vec!["nobody whose answer can be used read a.py and 1 more files"],
+                vec!["nobody whose answer can be used read a.py and 1 more file"],
             ),
         ] {
             let unopened: Vec<String> = unopened.into_iter().map(str::to_owned).collect();

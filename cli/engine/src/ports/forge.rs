@@ -24,6 +24,8 @@ pub struct PublishSettings {
     pub max_inline: usize,
     /// Whether what the review has cost has to be remembered, because there is a limit for all reviews of it together.
     pub remember_cost: bool,
+    /// True if a review that blocks also fails the job.
+    pub fails_job: bool,
 }
 
 impl PublishSettings {
@@ -37,6 +39,7 @@ impl Default for PublishSettings {
             mode: ReviewMode::default(),
             max_inline: Self::MAX_INLINE,
             remember_cost: true,
+            fails_job: false,
         }
     }
 }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Marker, Signer};
-use crate::{review::Answer, untrusted::escape};
+use crate::{
+    review::Answer,
+    untrusted::{escape, escape_with_blocks},
+};
 
 /// The mark of an answer to a command or a question, with the number of the comment that it answers: there is one of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +30,11 @@ pub fn answer_note(signer: &Signer, answer: &Answer, in_thread: bool, link: Opti
         let question = escape(&answer.question);
         link.map_or_else(|| format!("> {question}"), |link| format!("> [{question}]({link})"))
     });
-    let parts = [quoted, Some(escape(answer.text.trim())), Some(markers.join("\n"))];
+    let parts = [
+        quoted,
+        Some(escape_with_blocks(answer.text.trim())),
+        Some(markers.join("\n")),
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
 

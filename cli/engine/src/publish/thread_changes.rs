@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use super::{BotIdentity, Conversation, Note, Thread};
 use crate::{
-    review::{FindingRecord, Review, ThreadAction, ThreadChange},
-    untrusted::escape,
+    diff::{ChangeKind, FileDiff},
+    review::{CONTEXT_FILE, FindingRecord, Review, ThreadAction, ThreadChange},
+    untrusted::{escape, escape_with_blocks},
 };
 
 /// One step of a change.
@@ -33,6 +34,9 @@ pub struct NoteEdit {
 /// The beginning of a note whose thread could not be resolved.
 const SETTLED: &str = "✅ **Settled: ";
 
+/// The words before a place in the answer in a thread whose code is in another file by now.
+const MOVED: &str = "The code of this finding is now in ";
+
 /// The steps for a thread; none where it is already as it should be.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ThreadSteps {
@@ -55,11 +59,11 @@ pub struct ThreadChanges {
 /// there are several. None where the forge cannot say.
 pub type CodeLink<'l> = &'l dyn Fn(&str, u32, Option<u32>) -> Option<String>;
 
-/// Plans what the review says of our threads. A thread with an answer that came after `before` was read is left as it is: the next
-/// review reads the answer first. A second time there is no step left.
+/// Plans what the review, of a change of these files, says of our threads. A thread with an answer that came after `before` was read is
+/// left as it is: the next review reads the answer first. A second time there is no step left.
 pub fn plan_thread_changes(
     bot: &BotIdentity,
-    review: &Review,
+    (review, files): (&Review, &[FileDiff]),
     before: &Conversation,
     now: &Conversation,
     link: CodeLink<'_>,
@@ -73,7 +77,8 @@ pub fn plan_thread_changes(
                 steps: vec![ThreadStep::Unsettle(edit)],
             });
         }
-        if action.change == ThreadChange::Keep {
+        let moved = thread.and_then(|thread| moved(bot, (review, files), action, thread, link));
+        if action.change == ThreadChange::Keep && moved.is_none() {
             continue;
         }
         let Some(thread) = thread else {
@@ -86,7 +91,7 @@ pub fn plan_thread_changes(
         }
         changes.steps.push(ThreadSteps {
             thread: action.thread.clone(),
-            steps: steps(bot, review, action, thread, link),
+            steps: steps(bot, review, action, thread, (moved, link)),
         });
     }
     changes
@@ -101,13 +106,13 @@ fn steps(
     review: &Review,
     action: &ThreadAction,
     thread: &Thread,
-    link: CodeLink<'_>,
+    (moved, link): (Option<String>, CodeLink<'_>),
 ) -> Vec<ThreadStep> {
     let (answer, resolve) = match &action.change {
-        ThreadChange::Keep => return Vec::new(),
+        ThreadChange::Keep => (None, false),
         ThreadChange::Resolve { .. } => (None, true),
         ThreadChange::Answer { text, resolve } => {
-            let answer = escape(text.trim());
+            let answer = escape_with_blocks(text.trim());
             let is_said = !thread.resolved && is_answered(bot, thread, "");
             ((!is_said).then_some(answer), *resolve)
         }
@@ -117,16 +122,15 @@ fn steps(
             line,
             end_line,
         } => {
-            let lines = end_line.map_or_else(|| format!("line {line}"), |end| format!("lines {line}-{end}"));
-            let place = escape(&format!("{file}, {lines}"));
-            let place = match link(file, *line, *end_line) {
-                Some(address) => format!("[{place}]({address})"),
-                None => place,
-            };
+            let place = place(file, *line, *end_line, link);
             // An answer of before did not name the place.
-            let answer = format!("{}\n\n{place}", escape(text.trim()));
+            let answer = format!("{}\n\n{place}", escape_with_blocks(text.trim()));
             ((!is_answered(bot, thread, &place)).then_some(answer), true)
         }
+    };
+    let answer = match (answer, moved) {
+        (Some(answer), Some(moved)) => Some(format!("{answer}\n\n{moved}")),
+        (answer, moved) => answer.or(moved),
     };
     let entry = review
         .surviving()
@@ -155,6 +159,56 @@ fn steps(
     steps
 }
 
+/// Lines of a file, as a link where the forge can say their address.
+fn place(file: &str, line: u32, end_line: Option<u32>, link: CodeLink<'_>) -> String {
+    let lines = end_line.map_or_else(|| format!("line {line}"), |end| format!("lines {line}-{end}"));
+    let place = escape(&format!("{file}, {lines}"));
+    match link(file, line, end_line) {
+        Some(address) => format!("[{place}]({address})"),
+        None => place,
+    }
+}
+
+/// The answer that says in which other file a finding that stands is by now; none where the thread says so already. Files that the change
+/// renames are those of the thread to the forge, too. Behind a person's last word it is only a part of an answer: to the next review, a
+/// word of ours has answered theirs.
+fn moved(
+    bot: &BotIdentity,
+    (review, files): (&Review, &[FileDiff]),
+    action: &ThreadAction,
+    thread: &Thread,
+    link: CodeLink<'_>,
+) -> Option<String> {
+    let is_answered = matches!(action.change, ThreadChange::Answer { resolve: false, .. });
+    let stays_open = action.change == ThreadChange::Keep && !thread.resolved;
+    if thread.is_single || !(is_answered || stays_open) {
+        return None;
+    }
+    let mut surviving = review.surviving();
+    let finding = &surviving
+        .find(|entry| entry.finding.fingerprint == action.fingerprint)?
+        .finding;
+    let first = bot.finding(thread.notes.first()?)?.file;
+    let is_renamed =
+        |file: &FileDiff| file.kind == ChangeKind::Renamed && file.old_path == first && file.path == finding.file;
+    let is_ours = |note: &&Note| bot.wrote(note);
+    let is_a_persons_turn = thread.answers().next_back().is_some_and(|last| !is_ours(&last));
+    if finding.file == CONTEXT_FILE || files.iter().any(is_renamed) || (is_a_persons_turn && !is_answered) {
+        return None;
+    }
+    let mut own = thread.answers().rev().filter(is_ours);
+    let said = own.find_map(|note| note.text.split_once(MOVED));
+    let is_said = match said {
+        // The answer that opens a thread again stays the same, as a forge may not let us open it.
+        Some((_, place)) => {
+            let here = escape(&format!("{}, line", finding.file));
+            !thread.resolved && place.trim_start_matches('[').starts_with(&here)
+        }
+        None => first == finding.file,
+    };
+    (!is_said).then(|| format!("{MOVED}{}.", place(&finding.file, finding.line, finding.end_line, link)))
+}
+
 /// The text of our note that says what became of its finding; none where it says so already, or is not ours.
 fn settled(bot: &BotIdentity, action: &ThreadAction, first: &Note) -> Option<String> {
     let is_ours = bot.finding(first).is_some() && !first.text.starts_with(SETTLED);
@@ -180,3 +234,7 @@ fn is_answered(bot: &BotIdentity, thread: &Thread, with: &str) -> bool {
     let last = thread.answers().next_back();
     last.is_some_and(|note| bot.wrote(note) && note.text.contains(with))
 }
+
+#[cfg(test)]
+#[path = "thread_changes_tests.rs"]
+mod tests;

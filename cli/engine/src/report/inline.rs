@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     review::JudgedFinding,
-    untrusted::{code_span, escape, fenced, link, one_line},
+    untrusted::{code_span, escape, escape_with_blocks, fenced, link, one_line},
 };
 
 /// What a note stands beside.
@@ -66,7 +66,7 @@ pub fn render_inline(
         );
     }
     if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n\n{}", escape(finding.scenario.trim()));
+        let _ = write!(text, "\n\n{}", escape_with_blocks(finding.scenario.trim()));
     }
     if let Some(second) = &finding.second {
         let _ = write!(

@@ -50,6 +50,26 @@ fn a_glance_says_verdict_what_must_change_and_where() {
     );
 }
 
+#[test]
+fn nothing_to_review_leaves_no_empty_places() {
+    let mut review = review();
+    review.tier_reasons.clear();
+    review.base_sha.clear();
+    review.head_sha.clear();
+    review.settings_sha = None;
+    let text = render_markdown(&review);
+    assert!(text.contains("**Tier:** lite\n"), "{text}");
+    assert!(
+        text.contains("<sub>run `018f0000-0000-7000-8000-000000000000`</sub>"),
+        "{text}"
+    );
+    let text = render_markdown(&two_sections());
+    assert!(
+        text.contains("<sub>Reviewed `bbbbbbbb` … `aaaaaaaa` · settings and rules of `cccccccc` · run `"),
+        "{text}"
+    );
+}
+
 /// The note without what is folded away.
 fn folded_away(text: &str) -> String {
     let mut open = String::new();

@@ -84,7 +84,7 @@ impl Refutation {
     /// Why it does not count, as the judge and the note read it.
     pub(crate) fn describe_fault(&self) -> String {
         let fault = self.fault.as_deref().unwrap_or("it is not enough");
-        format!("`refuted_by` does not hold, {fault}")
+        format!("the code that was quoted against it does not hold, as {fault}")
     }
 
     /// The same with a shorter quote, for what is remembered.

@@ -31,6 +31,7 @@ use crate::{
         Checked, Hallucinated, RawFinding, Report, asserted, check, denies_in_words, drafted, half_finding,
         holds_findings, is_about_words, is_listed, may_assert, scan, thought, whole_findings,
     },
+    numbers::plural,
     ports::{FileRead, ProgressEvent, SessionAnswer, StrayCall, WORKSPACE_TOOLS},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
@@ -446,7 +447,10 @@ impl<'a> Answers<'a> {
         let first = &files.next()?.path;
         Some(match files.count() {
             0 => format!("it did not read {first} to its end, which rules are for"),
-            more => format!("it did not read {first} and {more} more files to their ends, which rules are for"),
+            more => {
+                let more = plural(more, "more file");
+                format!("it did not read {first} and {more} to their ends, which rules are for")
+            }
         })
     }
 

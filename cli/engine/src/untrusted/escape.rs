@@ -3,12 +3,14 @@
 //! What a model writes can be steered by the author of the merge request, and what we post is read by a forge that
 //! acts on text: quick actions, mentions, images, links, HTML.
 
+mod blocks;
 mod references;
 
 use std::{borrow::Cow, fmt::Write};
 
 use conclave_shared::invisible::{ends_line, is_bidirectional_control, is_invisible, is_presentation_selector};
 
+pub(crate) use self::blocks::escape_with_blocks;
 use self::references::{JOINER, is_digit, is_numbered, joints};
 use crate::look_alike::shown_name;
 

@@ -131,7 +131,7 @@ impl ReviewStateApi for GitLab {
                  else first (`{status}`)"
             ))
         } else {
-            RequestShown::Absent(format!(
+            RequestShown::Powerless(format!(
                 "changes were requested, but GitLab shows the merge request as `{status}`: a request blocks on GitLab Premium \
                  only, and the bot needs the role Developer. What blocks everywhere is a failed job, with --gate block"
             ))

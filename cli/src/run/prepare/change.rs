@@ -15,7 +15,7 @@ use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
 
 use super::checkout::{Checkout, LaterCommits};
-use crate::{exit::Failure, run::workflow::WorkflowReport};
+use crate::{args::Gate, exit::Failure, run::workflow::WorkflowReport};
 
 /// What is reviewed and where the result goes.
 pub(crate) struct Job {
@@ -90,18 +90,22 @@ pub(crate) struct Posting {
     pub(crate) max_inline: Option<u16>,
     /// The mode where neither the job nor the repository says one.
     pub(crate) default_mode: ReviewMode,
+    /// The consequence of a verdict that blocks, for the job.
+    pub(crate) gate: Option<Gate>,
 }
 
 impl Posting {
     /// How the review is posted.
     pub(crate) fn settings(self, repo: &ReviewSettings, budget: &BudgetLimits) -> PublishSettings {
+        let mode = self.mode.or(repo.mode).unwrap_or(self.default_mode);
         PublishSettings {
-            mode: self.mode.or(repo.mode).unwrap_or(self.default_mode),
+            mode,
             max_inline: self
                 .max_inline
                 .or(repo.max_inline)
                 .map_or(PublishSettings::MAX_INLINE, usize::from),
             remember_cost: budget.merge_request_usd.is_some(),
+            fails_job: Gate::in_force(self.gate, repo.gate, mode) == Gate::Block,
         }
     }
 }

@@ -7,11 +7,12 @@ use crate::{
         EarlierStatus, EarlierVerdicts, ReplyIntent,
         authority::{argument, decision, unanswered},
         parts::MIN_CODE,
+        reply::is_acknowledgement,
         texts,
     },
     review::{
-        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, JudgedFinding, RefutingCode, RuleSince, ThreadChange,
-        ThreadState,
+        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, JudgedFinding, RefutingCode, Reply, RuleSince,
+        ThreadChange, ThreadState,
     },
 };
 
@@ -124,7 +125,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     let changed = finding.anchor.is_changed();
     let word = words.on(&finding.id).filter(|_| !degraded);
     let word = word.filter(|word| word.refutation_fault(finding).is_none());
-    let in_talk = finding.replies.iter().any(|reply| reply.role.is_person());
+    let in_talk = is_in_talk(finding);
     match word.map(|word| word.status) {
         Some(EarlierStatus::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
         Some(EarlierStatus::FixedElsewhere) if argument(finding).is_some() => Outcome::FixedElsewhere,
@@ -140,6 +141,21 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
+}
+
+/// Returns whether people talk in the finding's thread. Words with which the author of the change only acknowledges it ("Done.") do not
+/// count, nor do those that we answered before the problem was fixed.
+fn is_in_talk(finding: &ExistingFinding) -> bool {
+    let replies = &finding.replies;
+    let is_open = |(at, reply): (usize, &Reply)| {
+        let is_author = matches!(reply.role, AuthorRole::Author | AuthorRole::Contributor);
+        let is_acknowledged = is_author && is_acknowledgement(&reply.body.own_words());
+        // An answer that was given when the thread was left to people does not end their talk: the next run would resolve it.
+        let is_answered =
+            finding.before != Before::Fixed && replies[at + 1..].iter().any(|other| other.role == AuthorRole::Us);
+        reply.role.is_person() && !is_acknowledged && !is_answered
+    };
+    replies.iter().enumerate().any(is_open)
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that refuted it does not count any more, or what
@@ -216,6 +232,8 @@ pub(super) fn change(
         (status, Outcome::Stands, Some(fault)) => Some(texts::not_by_a_word(status == EarlierStatus::Fixed, &fault)),
         _ => word.answer.clone(),
     });
+    let is_overruled = word
+        .is_some_and(|word| word.status == EarlierStatus::FixedElsewhere || word.refutation_fault(finding).is_some());
     let resolve = |why: &str| ThreadChange::Resolve { why: why.to_owned() };
     match outcome {
         Outcome::Fixed => resolve(&texts::fixed(head_sha)),
@@ -262,17 +280,24 @@ pub(super) fn change(
                 resolve: false,
             }
         }
-        Outcome::Stands => match answer.zip(unanswered(finding)) {
-            Some((text, argument)) => ThreadChange::Answer {
-                text: if argument.comes_close {
-                    format!("{text}\n\n{}", texts::HOW_TO_DECIDE)
-                } else {
-                    text
-                },
-                resolve: false,
-            },
-            None => ThreadChange::Keep,
-        },
+        Outcome::Stands => {
+            let argument = unanswered(finding).filter(|_| word.is_some());
+            let advice = argument.and_then(|argument| match argument.role {
+                _ if argument.comes_close => Some(texts::HOW_TO_DECIDE.to_owned()),
+                role if is_overruled => Some(texts::how_to_settle(role, finding.author_may_settle)),
+                _ => None,
+            });
+            let answer = answer.filter(|_| argument.is_some());
+            let parts: Vec<String> = answer.into_iter().chain(advice).collect();
+            if parts.is_empty() {
+                ThreadChange::Keep
+            } else {
+                ThreadChange::Answer {
+                    text: parts.join("\n\n"),
+                    resolve: false,
+                }
+            }
+        }
         // It is answered, and people resolve it. A thread that was resolved meanwhile needs no answer.
         Outcome::FixedInTalk if matches!(finding.state, ThreadState::Open | ThreadState::Unknown) => {
             match answer.zip(unanswered(finding)) {

@@ -55,6 +55,9 @@ const MEANS_ONE: [&str; 10] = [
     "expected behavior",
 ];
 
+/// Whole answers that may mean a decision, and as often something else.
+const MEANS_ONE_ALONE: [&str; 6] = ["accepted", "acceptable", "accept", "fine", "won't do", "will not do"];
+
 /// Words that may follow those of a decision: what it is about, and thanks.
 const CONTINUATIONS: [&str; 9] = [",", "this", "it", "that", "these", "them", "here", "either", "thanks"];
 
@@ -62,6 +65,9 @@ const CONTINUATIONS: [&str; 9] = [",", "this", "it", "that", "these", "them", "h
 const GREETINGS: [&str; 14] = [
     ",", "hi", "hello", "hey", "ok", "okay", "yes", "yep", "yeah", "thanks", "sorry", "good", "catch", "well",
 ];
+
+/// Words that agree, be it with the finding or with who wants to leave it: a decision behind them may be meant.
+const CONSENTS: [&str; 3] = ["agreed", "agree", "1"];
 
 /// Words that deny what they stand in front of without a pause.
 const DENIALS: [&str; 2] = ["no", "nope"];
@@ -82,7 +88,7 @@ const FINDINGS: [&[&str]; 7] = [
 
 /// Words that may stand in front of a contradiction, which decides nothing by itself.
 const OPENERS: &str = ", hi hello hey ok okay yes yep yeah no nope thanks thank you sorry well fine right good catch \
-    i i'm we we're am are this that it is that's a respectfully strongly";
+    i i'm we we're am are this that it is that's a respectfully strongly agreed agree 1";
 
 /// The intent of the English words at the beginning of the answer, if they have one: [`ReplyIntent::Mixed`] for a decision
 /// beside which something else is said, and for other words that may mean one.
@@ -91,12 +97,13 @@ pub(super) fn intent(words: &[&str], is_alone: bool) -> Option<ReplyIntent> {
     // An opener may also be the beginning of the phrase itself, as in "not a bug": the longest one that fits counts.
     (0..=opener).rev().find_map(|skipped| {
         let (front, rest) = words.split_at(skipped);
+        let continues = |behind: &[&str]| is_alone && behind.iter().all(|word| CONTINUATIONS.contains(word));
         let decided = |behind: &[&str], intent, subjects: &[&[&[&str]]]| {
-            let subject = without_greetings(front)?;
+            let (subject, is_own) = without_greetings(front)?;
             if !subjects.iter().any(|known| known.contains(&subject)) {
                 return None;
             }
-            let decides = is_alone && behind.iter().all(|word| CONTINUATIONS.contains(word));
+            let decides = is_own && continues(behind);
             Some(if decides { intent } else { ReplyIntent::Mixed })
         };
         // "It won't fix this" speaks of our proposal, "you won't fix this" of another's.
@@ -109,24 +116,30 @@ pub(super) fn intent(words: &[&str], is_alone: bool) -> Option<ReplyIntent> {
         if let Some(behind) = behind(rest, &ACKNOWLEDGES) {
             return decided(behind, ReplyIntent::Acknowledges, &[&WRITERS, &FINDINGS]);
         }
-        if behind(rest, &MEANS_ONE).is_some() {
+        if behind(rest, &MEANS_ONE).is_some() || behind(rest, &MEANS_ONE_ALONE).is_some_and(continues) {
             return Some(ReplyIntent::Mixed);
         }
-        // The coordinator reads it, whatever follows.
-        behind(rest, &DISAGREES).map(|_| ReplyIntent::Disagrees)
+        // The coordinator reads it, whatever follows. Who agrees first contradicts another.
+        let agrees = front.iter().any(|word| CONSENTS.contains(word));
+        behind(rest, &DISAGREES)
+            .filter(|_| !agrees)
+            .map(|_| ReplyIntent::Disagrees)
     })
 }
 
-/// The words behind greetings and the like. An account's name, too, has to be parted from what follows: "@ann won't fix this"
-/// speaks of Ann.
-fn without_greetings<'w>(front: &'w [&'w str]) -> Option<&'w [&'w str]> {
-    let greets = |word: &str| GREETINGS.contains(&word) || word.starts_with('@') || DENIALS.contains(&word);
+/// The words behind greetings and the like, and whether what follows is a decision of the writer's own: "@ann won't fix this" may
+/// speak of Ann or to the bot, and "agreed" may agree with either side. None behind a denial.
+fn without_greetings<'w>(front: &'w [&'w str]) -> Option<(&'w [&'w str], bool)> {
+    let greets = |word: &str| {
+        GREETINGS.contains(&word) || CONSENTS.contains(&word) || word.starts_with('@') || DENIALS.contains(&word)
+    };
     let count = front.iter().take_while(|word| greets(word)).count();
     let (greetings, subject) = front.split_at(count);
-    let open = greetings
-        .last()
-        .is_some_and(|last| last.starts_with('@') || DENIALS.contains(last));
-    (!open).then_some(subject)
+    let last = greetings.last();
+    let is_own =
+        last.is_none_or(|last| !last.starts_with('@')) && !greetings.iter().any(|word| CONSENTS.contains(word));
+    last.is_none_or(|last| !DENIALS.contains(last))
+        .then_some((subject, is_own))
 }
 
 /// A word that may stand in front, a mention of an account among them.

@@ -8,7 +8,7 @@ use super::{capitalized, duration};
 use crate::{
     diff::FilteredFile,
     judge::describe_removed,
-    report::grouped,
+    numbers::grouped,
     review::{Cost, CountedTokens, CutFile, Review, ReviewerReport, UnprovenFinding},
     rules::CheckedRule,
     untrusted::{cell, code_cell, code_span, escape, link, one_line},
@@ -30,12 +30,13 @@ pub(super) fn coverage(review: &Review) -> String {
         Cost::of(&review.usage()).text(2)
     );
     text.push_str("</summary>\n\n");
-    let _ = writeln!(
-        text,
-        "**Tier:** {} ({})\n",
-        review.tier,
-        escape(&review.tier_reasons.join("; "))
-    );
+    let reasons = escape(&review.tier_reasons.join("; "));
+    let reasons = if reasons.is_empty() {
+        reasons
+    } else {
+        format!(" ({reasons})")
+    };
+    let _ = writeln!(text, "**Tier:** {}{reasons}\n", review.tier);
     let _ = writeln!(
         text,
         "| reviewer | outcome | model | tokens | cost | time |\n|---|---|---|---|---|---|"
@@ -76,16 +77,24 @@ pub(super) fn coverage(review: &Review) -> String {
     let _ = writeln!(
         text,
         "
-<sub>Reviewed {} … {}{}{} · run {}</sub>
+<sub>{}{}{}run {}</sub>
 
 </details>",
-        code_span(short(&review.base_sha)),
-        code_span(short(&review.head_sha)),
+        commits(review),
         settings(review),
         runtime(review),
         code_span(&review.run_id)
     );
     text
+}
+
+/// The reviewed commits; nothing where there was no change.
+fn commits(review: &Review) -> String {
+    let (base, head) = (short(&review.base_sha), short(&review.head_sha));
+    if base.is_empty() && head.is_empty() {
+        return String::new();
+    }
+    format!("Reviewed {} … {} · ", code_span(base), code_span(head))
 }
 
 /// A list under a heading; nothing if it is empty.
@@ -117,7 +126,7 @@ fn unproven(finding: &UnprovenFinding) -> String {
 fn settings(review: &Review) -> String {
     let sha = review.settings_sha.as_deref();
     sha.map_or_else(String::new, |sha| {
-        format!(" · settings and rules of {}", code_span(short(sha)))
+        format!("settings and rules of {} · ", code_span(short(sha)))
     })
 }
 
@@ -125,7 +134,7 @@ fn settings(review: &Review) -> String {
 fn runtime(review: &Review) -> String {
     review
         .runtime
-        .map_or_else(String::new, |runtime| format!(" · on {}", runtime.describe()))
+        .map_or_else(String::new, |runtime| format!("on {} · ", runtime.describe()))
 }
 
 fn short(sha: &str) -> &str {

@@ -6,7 +6,7 @@ use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use crate::{
     review::{JudgedFinding, Refutation, RefutationStatus},
-    untrusted::{code_span, escape, fenced, link, one_line},
+    untrusted::{code_span, escape, escape_with_blocks, fenced, link, one_line},
 };
 
 /// The finding; in two lines if it has a note of its own, where all of it stands.
@@ -39,7 +39,7 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         return text;
     }
     if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n\n{}", escape(finding.scenario.trim()));
+        let _ = write!(text, "\n\n{}", escape_with_blocks(finding.scenario.trim()));
     }
     let folded = match (&finding.second, &finding.fix) {
         (_, Some(_)) => "Evidence and possible fix",

@@ -75,6 +75,60 @@ fn no_line_of_a_block_begins_with_a_quick_action() {
 }
 
 #[test]
+fn a_closed_block_of_code_stays_one_and_does_nothing() {
+    for (text, expected) in [
+        (
+            "Write\n\n```python\ndb.run(\"?\", order.id)  # @root <b> ${x} -> #1\n```\nThat is safe, @root.",
+            "Write\n\n```python\ndb.run(\"?\", order.id)  # @root <b> ${x} -> #1\n```\nThat is safe, @\u{2060}root.",
+        ),
+        ("```rust\r\nfn a() {}\r\n```", "```rust\nfn a() {}\n```"),
+        ("~~~ sql\nselect 1\n~~~", "```sql\nselect 1\n```"),
+        ("  ```js\n    a\n  b\n  ```\n/close", "```js\n  a\nb\n```\n\\/close"),
+        ("````\n```\nx\n```\n````", "````\n```\nx\n```\n````"),
+        ("~~~\n```\n/approve\n~~~", "````\n ```\n /approve\n````"),
+        ("```\na\u{200b}b\n```", "```\nab\n```"),
+        ("```py\na\n```\n```\nb\n```", "```\nb\n```"),
+    ] {
+        let expected = expected.to_owned();
+        let posted = escape_with_blocks(text);
+        assert!(posted.ends_with(&expected), "{posted:?}");
+    }
+    for acts in [
+        "suggestion",
+        "suggestion:-0+0",
+        "mermaid",
+        "math",
+        "json:table",
+        "plantuml",
+        "glql",
+        "geojson",
+    ] {
+        let posted = escape_with_blocks(&format!("```{acts}\nx\n```"));
+        assert_eq!(posted, "```\nx\n```", "{acts}");
+    }
+}
+
+#[test]
+fn what_is_not_closed_is_not_a_block() {
+    for text in [
+        "```python\n/approve\n@root",
+        "```\n/approve\n``` x",
+        "````\n/approve\n```",
+        "```\n/approve\n~~~",
+        "    ```\n/approve\n    ```",
+        "```a`b\n/approve\n",
+    ] {
+        assert_eq!(escape_with_blocks(text), escape(text), "{text:?}");
+        assert!(
+            !escape_with_blocks(text).lines().any(|line| line.starts_with('/')),
+            "{text:?}"
+        );
+    }
+    let text = "no block\nat `all`";
+    assert_eq!(escape_with_blocks(text), escape(text));
+}
+
+#[test]
 fn lines_that_end_like_on_windows_stay_single() {
     assert_eq!(fenced("a\r\nb\r\n", ""), "```\na\nb\n```");
 }

@@ -47,8 +47,12 @@ pub(super) fn joints(text: &str) -> Vec<usize> {
 fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
     let in_front = &head[..head.len() - before.len_utf8()];
     let by_sign = match before {
-        '@' | '＠' | '﹫' => true,
-        '#' | '!' | '$' | '~' | '%' | '&' | '^' | '＃' | '！' | '＄' | '～' | '％' | '＆' | '＾' => {
+        '@' | '＠' | '﹫' => is_word(character) || matches!(character, '-' | '.'),
+        // These take numbers only: `${name}`, `#include` and `&value` are code.
+        '#' | '$' | '&' | '＃' | '＄' | '＆' => is_digit(character),
+        // Or the beginning of a comment in HTML.
+        '!' | '！' => is_digit(character) || character == '-',
+        '~' | '%' | '^' | '～' | '％' | '＾' => {
             is_word(character) || matches!(character, '"' | '\'' | '{' | '-' | '.')
         }
         '[' => character == '[' || names_a_kind(rest),
@@ -60,10 +64,17 @@ fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
         _ => is_digit(character) && before.is_whitespace() && is_numbered(head.trim_end()),
     };
     by_sign
-        // The path of a project.
-        || (character == '>' && !before.is_whitespace())
+        || (character == '>' && ends_with_path(head))
         // A web address without its protocol.
         || (character == '.' && begins_with(last(head, "www".len()), "www"))
+}
+
+/// Returns whether the text ends with what may be the path of a project, whose mark is a `>` behind it. None begins with a hyphen, so
+/// that an arrow is not one.
+fn ends_with_path(head: &str) -> bool {
+    let is_of_path = |character: char| is_word(character) || matches!(character, '-' | '.');
+    let path = &head[head.trim_end_matches(is_of_path).len()..];
+    path.contains(|character: char| character != '-')
 }
 
 /// Returns whether `character` is what begins a mention, also to readers that make characters plain first.

@@ -23,7 +23,7 @@ const ACTIVE: &[&str] = &[
     // Commits.
     r"[0-9a-fA-F]{7}",
     // Projects.
-    r"[\w.-]>",
+    r"[\w.][\w.-]*>",
     // Issues of Jira, YouTrack, Phorge, ClickUp and Engineering Workflow Management.
     r"[A-Za-z][A-Za-z0-9_]*-\d",
     r"\bT\d",
@@ -138,8 +138,20 @@ fn what_refers_to_nothing_stays_as_it_is() {
         "`#1 @root 1a2b3c4d5e6f ABC-1` is code",
         "a - 1, x-ray, 10-20, and so on: none; (see above) 'quoted' \"twice\"",
         "a task for 3 people",
+        "'1 OR 1=1' leads to 3 rows, at 5 @ 3",
     ] {
         assert_eq!(escape(text), text);
+    }
+}
+
+#[test]
+fn code_in_prose_can_be_copied_where_no_forge_acts_on_it() {
+    for text in [
+        "id holds 1 -> all rows, a => b, (x)> y, <>",
+        "`x` becomes ${name}, $total, #include, !important, &value, !=, @ and @{",
+    ] {
+        let posted = escape(text);
+        assert!(!posted.contains('\u{2060}'), "{posted:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the merge request shows of the bot, in every mode, on Free and Premium, on servers before and after 19.2.
 
 use conclave_engine::{
-    ports::{AppliedState, PublishOutcome},
+    ports::{AppliedState, PublishOutcome, PublishSettings},
     review::{ReviewMode, ReviewState},
 };
 use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, Fault, FaultKind, NewMergeRequest, Options, Tier};
@@ -126,6 +126,20 @@ async fn on_the_free_tier_nothing_blocks_and_the_reader_is_told_what_does() {
         Vec::<String>::new(),
         "it is not asked for again and again"
     );
+}
+
+#[tokio::test]
+async fn where_the_job_fails_no_warning_advises_to_let_it_fail() {
+    let stage = Stage::new().await;
+    let settings = PublishSettings {
+        fails_job: true,
+        ..in_mode(ReviewMode::Gate)
+    };
+    let review = stage.review(Verdict::SignificantConcerns);
+    let outcome = stage.run_with(&review, settings).await;
+    assert!(outcome.applied_state.unwrap().is_mismatch());
+    let advises = |warning: &String| warning.contains("--gate block");
+    assert!(!outcome.warnings.iter().any(advises), "{outcome:?}");
 }
 
 #[tokio::test]
