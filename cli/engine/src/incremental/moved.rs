@@ -1,12 +1,10 @@
 //! Earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
 //! that one noise to a reviewer, or in other lines of its own.
 
-use conclave_shared::path_kind::{PathKind, Wording};
-
 use super::{Lines, authority::is_settled_by_person, removed::is_about_removed, unproven::text_identity};
 use crate::{
     diff::{ChangeKind, FileDiff, FilteredDiff},
-    review::{Anchor, AnchorState, CONTEXT_FILE, ExistingFinding, PatchId},
+    review::{AnchorState, CONTEXT_FILE, ExistingFinding, PatchId},
 };
 
 /// Among so many files code is looked for. With more, what is serious and was not found counts as standing.
@@ -105,8 +103,7 @@ impl MovedCode {
         }
         // Who quotes code has not moved it; and who has accepted it in one file has not seen it in another.
         self.search_for(existing, path, text, |finding| {
-            let may_be_there = path != CONTEXT_FILE && !is_settled_by_person(finding) && !only_tells(finding, path);
-            path == finding.record.file || may_be_there
+            path == finding.record.file || (path != CONTEXT_FILE && !is_settled_by_person(finding))
         });
     }
 
@@ -202,15 +199,6 @@ impl MovedCode {
             finding.text = found.text;
         }
     }
-}
-
-/// Returns whether a file is a document that does not run, and the finding is about code: what it quotes of that code does nothing there.
-fn only_tells(finding: &ExistingFinding, path: &str) -> bool {
-    let record = &finding.record;
-    let is_of_words = record.is_prompt_injection() || record.anchor.as_ref().is_some_and(Anchor::is_of_words);
-    let kind = PathKind::of(path);
-    let is_document = kind.wording == Wording::Document && !kind.may_run();
-    is_document && !is_of_words && !PathKind::of(&record.file).is_prose()
 }
 
 /// The lines of this file in which the code of others stands that are of the finding's kind: equal code there is their problem.

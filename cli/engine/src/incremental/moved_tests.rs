@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     diff::{FilterReason, FilteredFile, LineMap},
     incremental::test_support::{FILE, existing},
+    review::Anchor,
 };
 
 const CODE: &str = "def find(conn, name):\n    return conn.execute(\"SELECT \" + name)\n\ndef other():\n    pass\n";
@@ -307,32 +308,6 @@ fn what_stood_elsewhere_before_or_says_little_is_not_the_same_code() {
         let found = moved(short(before), &[("src/new.py", after, true)]);
         assert_eq!(found.2, AnchorState::Changed, "{after}");
     }
-}
-
-#[test]
-fn code_that_a_document_quotes_has_not_moved_there() {
-    let place = |path: &str, finding: ExistingFinding| {
-        let added = FileDiff {
-            path: path.to_owned(),
-            kind: ChangeKind::Added,
-            ..FileDiff::default()
-        };
-        let diff = FilteredDiff {
-            files: vec![added],
-            ..FilteredDiff::default()
-        };
-        let mut all = vec![finding];
-        let mut search = MovedCode::new(&all, &diff);
-        search.search(&all, path, &format!("It was:\n\n```python\n{CODE}```\n"), true);
-        search.settle(&mut all);
-        all[0].anchor
-    };
-    assert_eq!(place("docs/adr.md", gone()), AnchorState::Changed);
-    // A document that runs, and one in the place of another.
-    assert_eq!(place("docs/adr.mdx", gone()), AnchorState::ChangedBeside);
-    let mut of_document = gone();
-    of_document.record.file = "docs/old.md".to_owned();
-    assert_eq!(place("docs/adr.md", of_document), AnchorState::ChangedBeside);
 }
 
 #[test]
