@@ -20,8 +20,8 @@ use conclave_shared::{
 };
 
 use self::{
-    characters::{Trick, guides_breaks, named, trick},
-    surroundings::{Surroundings, is_text_of_page, surroundings},
+    characters::{Trick, named, trick},
+    surroundings::{Surroundings, surroundings},
 };
 use crate::{
     look_alike::{Known, is_disguised_whole, is_look_alike, is_mixed, named_letter, words},
@@ -121,12 +121,8 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
             let Some(trick) = trick(&code, at, line == 1) else {
                 continue;
             };
-            let is_of_text = || match surroundings(&code, at, marks) {
-                Surroundings::Comment => true,
-                Surroundings::String => guides_breaks(&code, at),
-                Surroundings::Code => guides_breaks(&code, at) && is_text_of_page(&code, at, path),
-            };
-            let harmless = trick == Trick::Control || (trick == Trick::Invisible && is_of_text());
+            let in_comment = || surroundings(&code, at, marks) == Surroundings::Comment;
+            let harmless = trick == Trick::Control || (trick == Trick::Invisible && in_comment());
             let severity = if harmless {
                 Severity::Warning
             } else {

@@ -40,10 +40,6 @@ fn what_changes_what_code_means_is_critical() {
         ("src/a.py", "x = \"\u{e0069}\u{e0067}\u{e006e}\""),
         ("src/a.py", "x = \"\u{1f3f4}\u{e0069}\u{e0067}\u{e006e}\u{e006f}\""),
         ("deploy/job.yml", "image: re\u{ad}gistry/x"),
-        ("src/a.ts", "if (a > re\u{ad}al && b < c) {"),
-        ("src/a.tsx", "if (a > re\u{ad}al && b < c) {"),
-        ("src/a.tsx", "<p>{re\u{ad}al}</p>"),
-        ("src/a.py", "if role == \"\u{ad}admin\":"),
         ("src/a.py", "user\u{200d}name = 1"),
         ("src/a.py", "user\u{fe0f} = 1"),
         ("src/a.py", "is\u{200f}admin = 'שלום'"),
@@ -72,10 +68,6 @@ fn what_only_misleads_is_a_warning() {
         ("src/a.py", "a = 1 \u{c} b = 2"),
         ("src/a.py", "a = 1 # \u{7f}"),
         ("src/a.rs", "// co\u{ad}operate"),
-        ("src/locales/de.ts", "export default { a: \"Donau\u{ad}dampf\" };"),
-        ("src/a.html", "<p>Donau\u{ad}dampf</p>"),
-        ("src/a.html", "<p>10\u{2060}km</p>"),
-        ("src/a.tsx", "export const A = () => <p>Donau\u{ad}dampf</p>;"),
     ] {
         assert_eq!(found(path, line), [(Severity::Warning, 3)], "{path} {line:?}");
     }

@@ -37,13 +37,6 @@ pub(super) fn trick(line: &[char], at: usize, first_line: bool) -> Option<Trick>
     }
 }
 
-/// Returns whether the character at this place is one that says where a word may be broken, as in texts of people: a soft hyphen or a word
-/// joiner between letters or digits.
-pub(super) fn guides_breaks(line: &[char], at: usize) -> bool {
-    let is_between = |beside: Option<&char>| beside.is_some_and(|beside| beside.is_alphanumeric());
-    matches!(line[at], '\u{ad}' | '\u{2060}') && is_between(line[..at].last()) && is_between(line.get(at + 1))
-}
-
 /// Returns whether a tag character belongs to the flag of a region: a black flag, a few letters, and the end.
 fn is_flag(line: &[char], at: usize) -> bool {
     let is_tag = |character: &char| matches!(character, '\u{e0020}'..='\u{e007f}');
