@@ -1940,3 +1940,22 @@ async fn a_thread_that_gitlab_does_not_resolve_is_resolved_by_the_next_run() {
     scene.run_judged(&[], says("bad one", "fixed")).await;
     assert_eq!(scene.threads(), [open, OPEN_TWO]);
 }
+
+#[test]
+fn something_can_be_said_about_lines_of_a_lock_file_too() {
+    let file = |path: &str| FileDiff {
+        path: path.to_owned(),
+        ..FileDiff::default()
+    };
+    let diff = FilteredDiff {
+        files: vec![file(A)],
+        lock_files: vec![file("yarn.lock")],
+        ..FilteredDiff::default()
+    };
+    let prior = Prior {
+        unchanged: vec![file(B)],
+        ..Prior::default()
+    };
+    let paths: Vec<String> = all_files(&diff, &prior).into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, [A, B, "yarn.lock"]);
+}
