@@ -76,7 +76,7 @@ fn what_a_model_says_of_its_own_answer_is_harmless() {
     }
 }
 
-/// What is said of a change that nothing is wrong with, and what is said in nearly the same words of one that something is.
+/// Remarks on a clean change, and others in nearly the same words on a flawed one.
 #[test]
 fn what_a_clean_change_is_costs_no_turn() {
     for text in [

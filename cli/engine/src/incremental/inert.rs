@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::incremental::test_support::fresh;
 
-    /// Whether a critical finding on this line of code is inert in this line of a text.
+    /// Returns whether a critical finding on this line of code is inert in this line of a text.
     fn inert(code: &str, path: &str, text: &str, line: u32, claim: &str) -> bool {
         let mut record = FindingRecord::new(&fresh("F1", Severity::Critical, "e"), "1111111111");
         (record.file, record.line) = ("src/pay.ts".to_owned(), 1);

@@ -1,4 +1,4 @@
-//! Answers to the question about words beside an empty list: who says the same once more, and that it is no problem, has answered it.
+//! Answers to the question about words beside an empty list: a repetition that ends in a denial is one.
 //!
 //! Words that no grammar knows are asked about. A model that meant them as its reason for the empty list says them again, and with them
 //! that it found nothing. That denies the problem, as long as the words are the ones that were asked about, none of them asserts one,
