@@ -25,7 +25,7 @@ pub struct Withdrawal<'a> {
     pub reason: &'a str,
     /// Whether the run was stopped, as a forge does when a newer pipeline starts.
     pub stopped: bool,
-    /// Whether a note says that there was nothing to review, where no review has one yet: a run without a check shows that nowhere else.
+    /// True if a note is to say that there was nothing to review, where no review has one yet: a run without a check shows that nowhere else.
     pub explains: bool,
 }
 
