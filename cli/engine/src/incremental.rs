@@ -20,6 +20,7 @@ mod carried;
 mod carry_over;
 mod earlier_verdicts;
 mod identity;
+mod inert;
 mod instructions;
 mod meanwhile;
 mod moved;

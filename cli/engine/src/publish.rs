@@ -35,4 +35,4 @@ pub use people::reviewers_to_add;
 pub use summary::{Summary, SummaryStep, spent_usd, spent_with, summary_within};
 pub use summary_state::{Concluded, SummaryState};
 pub use thread_changes::{CodeLink, NoteEdit, ThreadChanges, ThreadStep, ThreadSteps, plan_thread_changes};
-pub use withdrawal::{dismissal_summary, withdrawal_summary};
+pub use withdrawal::{dismissal_summary, nothing_summary, withdrawal_summary};

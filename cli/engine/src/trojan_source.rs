@@ -8,6 +8,7 @@
 mod characters;
 mod encoding;
 mod surroundings;
+mod typography;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use conclave_shared::{
 use self::{
     characters::{Trick, named, trick},
     surroundings::{Surroundings, surroundings},
+    typography::{Harm, harm},
 };
 use crate::{
     look_alike::{Known, is_disguised_whole, is_look_alike, is_mixed, named_letter, words},
@@ -121,12 +123,8 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
             let Some(trick) = trick(&code, at, line == 1) else {
                 continue;
             };
-            let in_comment = || surroundings(&code, at, marks) == Surroundings::Comment;
-            let harmless = trick == Trick::Control || (trick == Trick::Invisible && in_comment());
-            let severity = if harmless {
-                Severity::Warning
-            } else {
-                Severity::Critical
+            let Some(severity) = severity(path, trick, &code, at, marks) else {
+                continue;
             };
             note(Fault::Character(trick, severity), named(code[at]));
         }
@@ -151,6 +149,22 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
     findings.extend(encoding::check(path, lines(&text)));
     findings.sort_by_key(|finding| finding.line);
     findings
+}
+
+/// The severity of a character by what it can do at its place; none where it is a part of ordinary writing.
+fn severity(path: &str, trick: Trick, code: &[char], at: usize, marks: &CommentMarks) -> Option<Severity> {
+    match trick {
+        Trick::Control => Some(Severity::Warning),
+        Trick::Invisible => match surroundings(code, at, marks) {
+            Surroundings::Comment => Some(Severity::Warning),
+            place => match harm(path, code, at, place) {
+                Harm::No => None,
+                Harm::Perhaps => Some(Severity::Warning),
+                Harm::Likely => Some(Severity::Critical),
+            },
+        },
+        Trick::Direction | Trick::Separator | Trick::Tag => Some(Severity::Critical),
+    }
 }
 
 /// Why the approval is withheld for these findings.

@@ -106,6 +106,8 @@ fn ordinary_writing_is_left_alone() {
         ("po/he.po", "a\u{202b}b"),
         ("app/locales/he.json", "\"a\": \"\u{202b}שלום\u{202c}\""),
         ("LICENSE", "a\u{ad}b"),
+        ("web/a.html", "<p>Donau\u{ad}dampf, 10\u{2060}km</p>"),
+        ("src/locales/de.ts", "export default { a: \"Donau\u{ad}dampf\" };"),
         ("src/a.py", "windows = 1\r"),
     ] {
         assert_eq!(found(path, line), [], "{path} {line:?}");

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use conclave_engine::{
     ports::{AppliedState, Publication, PublishOutcome},
-    publish::{BotIdentity, SummaryState, spent_with, withdrawal_summary},
+    publish::{BotIdentity, SummaryState, nothing_summary, spent_with, withdrawal_summary},
     review::{Review, ReviewState},
 };
 
@@ -25,6 +25,8 @@ pub struct Withdrawal<'a> {
     pub reason: &'a str,
     /// Whether the run was stopped, as a forge does when a newer pipeline starts.
     pub stopped: bool,
+    /// True if a note is to say that there was nothing to review, where no review has one yet: a run without a check shows that nowhere else.
+    pub explains: bool,
 }
 
 impl Publisher {
@@ -78,12 +80,19 @@ impl Publisher {
             self.api.withdraw_approval().await?;
             earlier = true;
         }
-        if let Some(change) = change.filter(|_| earlier) {
+        let left_out = self.left_out();
+        let explains = why.explains && !left_out.is_empty();
+        if let Some(change) = change.filter(|_| earlier || explains) {
             let mut conversation = LiveConversation::read(self.api.as_ref(), change.bot.account).await?;
-            let requested = change.is_requested(&now, &conversation) && self.request_stands(bot).await?;
-            let left_out = self.left_out();
             let max_bytes = self.api.traits().form.max_summary;
-            let note = withdrawal_summary(&change.bot, &conversation, why.reason, &left_out, requested, max_bytes);
+            let note = if earlier {
+                let requested = change.is_requested(&now, &conversation) && self.request_stands(bot).await?;
+                withdrawal_summary(&change.bot, &conversation, why.reason, &left_out, requested, max_bytes)
+            } else if change.bot.summary(&conversation).is_some() {
+                return Ok(false);
+            } else {
+                nothing_summary(&left_out, max_bytes)
+            };
             summary::post(self.api.as_ref(), &change.bot, &note, &mut conversation).await?;
         }
         Ok(earlier)

@@ -283,6 +283,7 @@ pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
     let withdrawal = Withdrawal {
         reason: "A later run could not begin: its arguments are wrong. The job's log says which.",
         stopped: false,
+        explains: false,
     };
     let last_word = withdraw_anyway(mr, withdrawal, &context);
     let check = async {

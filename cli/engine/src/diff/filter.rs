@@ -43,6 +43,8 @@ pub struct FilteredDiff {
     pub files: Vec<FileDiff>,
     /// The other files, with the reasons.
     pub filtered: Vec<FilteredFile>,
+    /// Of `filtered`, the lock files, in which rules find something: where on their diff that is said.
+    pub lock_files: Vec<FileDiff>,
     /// Of `filtered`, the noise that can run or steer something and that the project does not trust, and submodules,
     /// whose content is in another repository: no reviewer reads them.
     pub read_by_nobody: Vec<String>,
@@ -141,7 +143,12 @@ pub fn filter(
             result.read_by_nobody.push(file.path.clone());
         }
         match reason {
-            Some(reason) => result.filtered.push(FilteredFile::of(&file, reason)),
+            Some(reason) => {
+                result.filtered.push(FilteredFile::of(&file, reason));
+                if reason == FilterReason::LockFile {
+                    result.lock_files.push(file);
+                }
+            }
             None => result.files.push(file),
         }
     }

@@ -3,7 +3,7 @@
 use globset::{Glob, GlobSetBuilder};
 
 use super::*;
-use crate::diff::{changes_kind, peek};
+use crate::diff::{LineMap, changes_kind, peek};
 
 fn file(path: &str, kind: ChangeKind, content: Content) -> FileDiff {
     FileDiff {
@@ -622,4 +622,24 @@ fn a_file_that_is_moved_and_left_out_keeps_the_path_that_it_had() {
         reason: FilterReason::Binary,
     };
     assert_eq!(result.filtered, [expected]);
+}
+
+#[test]
+fn of_a_lock_file_it_is_known_where_on_its_diff_something_can_be_said() {
+    let (security, none) = (SecurityPaths::default(), globs(&[]));
+    let rules = FilterRules {
+        security: &security,
+        ignore: &none,
+        trusted: &none,
+    };
+    let files = ["web/yarn.lock", "dist/app.min.js", "src/a.rs"].map(|path| FileDiff {
+        lines: LineMap::of_added([3]),
+        ..file(path, ChangeKind::Modified, Content::Text)
+    });
+    let result = filter(Diff { files: files.into() }, rules, |_| {
+        (Some(peek(b"")), Some(peek(b"")))
+    });
+    let lock = result.lock_files.first().expect("the lock file");
+    assert_eq!((lock.path.as_str(), lock.row(3).is_some()), ("web/yarn.lock", true));
+    assert_eq!((result.filtered.len(), result.lock_files.len()), (2, 1));
 }

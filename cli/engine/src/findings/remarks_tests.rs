@@ -76,6 +76,50 @@ fn what_a_model_says_of_its_own_answer_is_harmless() {
     }
 }
 
+/// Remarks on a clean change, and others in nearly the same words on a flawed one.
+#[test]
+fn what_a_clean_change_is_costs_no_turn() {
+    for text in [
+        "I reviewed the patch for security problems and did not find any.",
+        "Nothing here meets the bar for a finding.",
+        "The tests cover the new branch. I have no findings.",
+        "Only comments and docs changed. Nothing to flag.",
+        "This is a pure formatting change (prettier). No functional change.",
+        "This is a clean dependency bump with a matching lock file; nothing to report.",
+        "Summary: bumps `express` from 4.18.2 to 4.19.2 (a security release). No issues.",
+        "The change upgrades `express` to 4.19.2.",
+        "1. `src/calc.py` adds a helper.\n2. `src/db.py` calls it.\n\nBoth look correct.",
+        "There were 3 changed files; all of them are covered by tests.",
+        "There is nothing that would break production.",
+        "Since this only deletes dead code, there's no behaviour change.",
+        "SQL injection: the query is parameterized.",
+        "The change fixes a memory leak.",
+        "Confirmed: these sentences describe why the code is correct; I have nothing to report.",
+        "He revisado el cambio y no encuentro problemas.",
+    ] {
+        assert!(is_harmless_remark(text), "{text}");
+    }
+    for text in [
+        "I reviewed the patch for tests and did not find any.",
+        "Nothing here meets the requirements.",
+        "No tests cover the new branch.",
+        "Only the tests changed.",
+        "This is a pure guess.",
+        "No functional change is tested.",
+        "The change upgrades `express` to 4.19.2 without its lock file.",
+        "`src/calc.py` adds a backdoor.",
+        "`src/db.py` calls `eval`.",
+        "There were 3 changed files, of which I read two.",
+        "There is nothing that would break the endless loop.",
+        "Since this only deletes the checks, there's no behaviour change.",
+        "SQL injection: the query is concatenated.",
+        "The change fixes a memory leak badly.",
+        "Confirmed: these sentences describe why the code is wrong.",
+    ] {
+        assert!(!is_harmless_remark(text), "{text}");
+    }
+}
+
 /// The question about words of an answer may be answered in words.
 #[test]
 fn a_denial_of_what_was_asked_is_harmless() {

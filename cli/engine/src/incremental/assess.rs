@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     Lines,
     authority::{author_may_settle, is_heard, is_settled_by_person, is_settled_by_word, may_be_fixed, unanswered},
+    inert::{Standing, is_inert},
     removed::{is_about_removed, removed_lines, stand_again},
     unproven::text_identity,
 };
@@ -123,7 +124,13 @@ pub fn assess(
         finding.language = words.language;
         let entry = carry_over.find(&finding.record.fingerprint);
         let last = entry.and_then(|entry| entry.record.as_ref());
-        left.push(place_again(finding, last, files, &lines));
+        let (own, line) = place_again(finding, last, files, &lines);
+        if stands_inert(finding, &own, files, texts) {
+            finding.anchor = AnchorState::Changed;
+            finding.code.clear();
+            finding.record.move_to(&own, line);
+        }
+        left.push((own, line));
     }
     give_up_places(&mut all, &left);
     for finding in &mut all {
@@ -297,6 +304,25 @@ fn place_again(
         }
     }
     left
+}
+
+/// Returns whether the code stands where it cannot run, elsewhere or among other lines than in its own file.
+fn stands_inert(finding: &ExistingFinding, own: &str, files: &[FileDiff], texts: &Texts) -> bool {
+    let record = &finding.record;
+    let is_other = finding.anchor == AnchorState::ChangedBeside || finding.anchor.stands() && record.file != own;
+    let Some(text) = texts
+        .get(&record.file)
+        .filter(|_| is_other && removed_lines(record).is_empty())
+    else {
+        return false;
+    };
+    let standing = Standing {
+        own,
+        path: &record.file,
+        file: files.iter().find(|file| file.path == record.file),
+        text,
+    };
+    is_inert(record, standing, record.line)
 }
 
 /// Finds out where the code is now. Of lines that the change removes the finding is there for as long as they are missing, and of those

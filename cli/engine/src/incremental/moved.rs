@@ -1,7 +1,13 @@
 //! Earlier findings whose code has left its lines: it is not gone while it stands in another file of the change, be
 //! that one noise to a reviewer, or in other lines of its own.
 
-use super::{Lines, authority::is_settled_by_person, removed::is_about_removed, unproven::text_identity};
+use super::{
+    Lines,
+    authority::is_settled_by_person,
+    inert::{Standing, is_inert},
+    removed::is_about_removed,
+    unproven::text_identity,
+};
 use crate::{
     diff::{ChangeKind, FileDiff, FilteredDiff},
     review::{AnchorState, CONTEXT_FILE, ExistingFinding, PatchId},
@@ -12,6 +18,9 @@ const MAX_FILES: usize = 1000;
 
 /// So many lines of its code are shown with a finding.
 const SHOWN_LINES: usize = 12;
+
+/// So many places of a file at which its code cannot run are passed over. With more, the code counts as standing.
+const MAX_INERT: usize = 20;
 
 /// Looks for code that has left its place, in one file after another.
 #[derive(Debug)]
@@ -161,8 +170,23 @@ impl MovedCode {
                 let unchanged = |found: &Found| found.state == AnchorState::Unchanged;
                 best.as_ref().is_none_or(|best| unchanged(found) && !unchanged(best))
             };
-            let taken = taken_by_others(existing, *at, path);
-            if let Some(found) = find(finding, path, file, &lines, &taken).filter(is_better) {
+            let mut taken = taken_by_others(existing, *at, path);
+            let most = taken.len() + MAX_INERT;
+            let standing = Standing {
+                own: &finding.record.file,
+                path,
+                file,
+                text,
+            };
+            let found = loop {
+                match find(finding, path, file, &lines, &taken) {
+                    Some(found) if taken.len() < most && is_inert(&finding.record, standing, found.line) => {
+                        taken.push(found.line);
+                    }
+                    found => break found,
+                }
+            };
+            if let Some(found) = found.filter(is_better) {
                 *best = Some(Found {
                     text: text_identity(text),
                     ..found

@@ -370,6 +370,18 @@ fn a_short_line_is_not_hidden_by_a_comment_or_by_brackets_either() {
 }
 
 #[test]
+fn a_comment_that_keeps_the_old_line_does_not_hold_the_finding() {
+    let old = "    return conn.execute(\"SELECT \" + name)";
+    let fixed = CODE.replace("\" + name", "?\", [name]");
+    let kept = fixed.replace("    return", &format!("    # was: {}\n    return", old.trim_start()));
+    let found = moved(gone(), &[(FILE, &kept, true)]);
+    assert_eq!(found, (FILE.to_owned(), 2, AnchorState::Changed), "{kept}");
+    let again = format!("{kept}\ndef again(conn, name):\n    x = 1; {}\n", old.trim_start());
+    let found = moved(gone(), &[(FILE, &again, true)]);
+    assert_eq!((found.1, found.2), (9, AnchorState::ChangedBeside), "{again}");
+}
+
+#[test]
 fn removed_lines_that_stand_again_have_not_moved() {
     let mut back = gone();
     let anchor = back.record.anchor.take().expect("its lines");

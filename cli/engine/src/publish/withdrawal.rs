@@ -12,6 +12,8 @@ use crate::{
 const TITLE: &str = "## ⚪ The bot's approval was taken back";
 /// The first words of our note when a person has dismissed the last review.
 const DISMISSED: &str = "## ⚪ The bot's review was dismissed";
+/// The first words of our note when there was nothing to review.
+const NOTHING: &str = "## ⚪ Nothing to review";
 /// The separator between that and the last review.
 const LAST_REVIEW: &str = "\n\n---\n\n*The last review that was posted, which no longer counts as an approval:*\n\n";
 /// Maximum number of files that are named as left out.
@@ -52,6 +54,19 @@ pub fn dismissal_summary(
     }
     summary.state.dismissed = Some(head.to_owned());
     summary.state.unexplained &= stays;
+    summary
+}
+
+/// The summary of a change of which no file is left to review, for a merge request that has none of ours. It explains no request for
+/// changes.
+pub fn nothing_summary(left_out: &[FilteredFile], max_bytes: usize) -> Summary {
+    let files = list(left_out);
+    let text = format!(
+        "{NOTHING}\n\nEvery changed file is noise by rule, so no reviewer read one, and the bot does not approve. Lock files are checked by \
+         rules alone.{files}"
+    );
+    let mut summary = Summary::new(&text, text_hash(&text), max_bytes);
+    summary.state.unexplained = true;
     summary
 }
 

@@ -56,6 +56,7 @@ macro_rules! conformance {
             states: changing_the_mode_lifts_no_block_and_takes_an_approval_back,
             states: what_a_person_has_dismissed_is_not_approved_again_before_another_commit,
             states: an_approval_that_a_run_took_back_is_given_again,
+            states: a_change_of_noise_alone_gets_one_note,
             states: a_dismissed_request_is_neither_repeated_nor_said_to_stand,
             states: the_approval_of_a_person_is_not_touched,
             states: the_request_of_a_person_is_not_touched,

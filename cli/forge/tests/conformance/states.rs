@@ -1,7 +1,8 @@
 //! The state that the merge request shows of the bot, in every mode.
 
 use conclave_engine::{
-    ports::PublishOutcome,
+    diff::{FilterReason, FilteredFile},
+    ports::{Forge as _, PublishOutcome},
     review::{Review, ReviewMode, ReviewState},
 };
 use conclave_forge::Withdrawal;
@@ -117,6 +118,7 @@ pub(crate) async fn what_a_person_has_dismissed_is_not_approved_again_before_ano
         let why = Withdrawal {
             reason: "It failed.",
             stopped: false,
+            explains: false,
         };
         publisher.withdraw(why).await.unwrap();
         stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
@@ -143,11 +145,41 @@ pub(crate) async fn an_approval_that_a_run_took_back_is_given_again<S: ForgeStag
     let why = Withdrawal {
         reason: "It failed.",
         stopped: false,
+        explains: false,
     };
     assert!(publisher.withdraw(why).await.unwrap());
     assert!(!stage.shown().bot_approves());
     stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
     assert!(stage.shown().bot_approves());
+}
+
+pub(crate) async fn a_change_of_noise_alone_gets_one_note<S: ForgeStage>() {
+    let stage = S::new().await;
+    for is_first in [true, false] {
+        stage.forget();
+        let publisher = stage.loaded().await;
+        publisher.left_out(&[FilteredFile {
+            path: "yarn.lock".to_owned(),
+            old_path: None,
+            reason: FilterReason::LockFile,
+        }]);
+        let why = Withdrawal {
+            reason: "There was nothing to review.",
+            stopped: false,
+            explains: true,
+        };
+        assert!(!publisher.withdraw(why).await.unwrap());
+        let said = stage.shown().summary().to_owned();
+        assert!(
+            said.contains("Nothing to review") && said.contains("`yarn.lock` (lock file)"),
+            "{said}"
+        );
+        let written: &[(Act, bool)] = if is_first { &[(Act::PostNote, true)] } else { &[] };
+        assert_eq!(stage.acts(), written);
+    }
+    stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+    assert!(stage.shown().bot_approves(), "a review takes its place");
+    assert!(!stage.shown().summary().contains("Nothing to review"));
 }
 
 pub(crate) async fn a_dismissed_request_is_neither_repeated_nor_said_to_stand<S: ForgeStage>() {

@@ -66,6 +66,7 @@ impl Ending<'_> {
         let withdrawal = Withdrawal {
             reason: &why(result, context),
             stopped: context.signals.exit().is_some(),
+            explains: self.workflow.is_none() && matches!(result, Ok(Exit::Reviewed)),
         };
         match &self.publisher {
             _ if self.shows_only => Ok(()),

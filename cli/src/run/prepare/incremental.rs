@@ -146,9 +146,10 @@ fn forget_what_nobody_shows(carry_over: &mut CarryOver, existing: &[ExistingFind
     }
 }
 
-/// All changed files: something can be said about each, also about one that is not reviewed again.
+/// The changed files about which something can be said: also those that are not reviewed again, and those that rules check.
 pub(crate) fn all_files(diff: &FilteredDiff, prior: &Prior) -> Vec<FileDiff> {
-    diff.files.iter().chain(&prior.unchanged).cloned().collect()
+    let reviewed = diff.files.iter().chain(&prior.unchanged);
+    reviewed.chain(&diff.lock_files).cloned().collect()
 }
 
 /// Where the coordinator's tool calls arrive: it knows the earlier findings, and what people ask.

@@ -1955,3 +1955,22 @@ async fn the_search_for_code_that_was_moved_keeps_no_stop_waiting() {
         () = std::future::ready(()) => {}
     }
 }
+
+#[test]
+fn something_can_be_said_about_lines_of_a_lock_file_too() {
+    let file = |path: &str| FileDiff {
+        path: path.to_owned(),
+        ..FileDiff::default()
+    };
+    let diff = FilteredDiff {
+        files: vec![file(A)],
+        lock_files: vec![file("yarn.lock")],
+        ..FilteredDiff::default()
+    };
+    let prior = Prior {
+        unchanged: vec![file(B)],
+        ..Prior::default()
+    };
+    let paths: Vec<String> = all_files(&diff, &prior).into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, [A, B, "yarn.lock"]);
+}

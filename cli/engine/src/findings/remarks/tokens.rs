@@ -216,6 +216,9 @@ impl<'a> Reader<'a> {
         if let Some(length) = self.path() {
             return (vec![Token::Path], length);
         }
+        if let Some(length) = version(self.rest()) {
+            return (vec![Token::Number], length);
+        }
         if is_ideograph(first) {
             return (vec![Token::Word(first.to_string())], first.len_utf8());
         }
@@ -243,6 +246,17 @@ impl<'a> Reader<'a> {
         };
         (vec![Token::Sign(sign)], first.len_utf8())
     }
+}
+
+/// The length of the number with dots that a text begins with: `4.19.2`.
+fn version(text: &str) -> Option<usize> {
+    let is_part = |character: char| character.is_ascii_digit() || character == '.';
+    let length = text.find(|character| !is_part(character)).unwrap_or(text.len());
+    let number = text[..length].trim_end_matches('.');
+    let goes_on = text[number.len()..].starts_with(|next: char| next.is_alphanumeric() || next == '_');
+    let mut parts = number.split('.');
+    let is_version = number.contains('.') && parts.all(|part| !part.is_empty());
+    (is_version && !goes_on).then_some(number.len())
 }
 
 /// A word, or the two that it is short for.
