@@ -407,6 +407,26 @@ async fn an_answer_that_is_longer_than_any_limit_is_given_up_and_not_kept() {
 }
 
 #[tokio::test]
+async fn an_answer_with_more_calls_than_a_session_makes_is_given_up_in_every_format() {
+    let read = || json!({"filePath": "src/main.rs"});
+    let calls = (0..1_000).fold(Answer::call("read", read()), |answer, _| {
+        answer.and_call("read", read())
+    });
+    for name in FORMATS {
+        let rig = rig().await;
+        rig.provider.set("security", 1, calls.clone());
+        let mut open = rig.open(&[name]).await;
+        let (_, answer) = rig.ask(&mut open, name).await;
+        assert!(answer.reads.is_empty(), "{name}");
+        assert_eq!(
+            answer.fault.expect("a fault").name,
+            "MessageOutputLengthError",
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn results_that_are_more_than_the_context_are_not_sent() {
     let rig = rig().await;
     let line = format!("{}\n", "y".repeat(1500));

@@ -17,7 +17,7 @@ use crate::{
     history::{Answer, Block, Entry, Finish, ToolCall},
     session::Session,
     tools::Offer,
-    wire::{Delta, MAX_ANSWER, Request, assembler},
+    wire::{Delta, MAX_ANSWER, MAX_PARTS, Request, assembler},
 };
 
 /// Number of times that an answer which broke off is asked for again. The gateway ends it earlier.
@@ -141,7 +141,7 @@ impl Turn {
                 assembler.take(&event, &mut delta);
             }
             length += delta.len();
-            if length > MAX_ANSWER {
+            if length > MAX_ANSWER || assembler.parts() > MAX_PARTS {
                 let text = "the answer is longer than any model's limit";
                 return Err(fault("MessageOutputLengthError", text, Remedy::None));
             }

@@ -20,6 +20,9 @@ const TEMPERATURE: f64 = 0.1;
 
 /// Maximum length of an answer in bytes: thirty times what 32,000 tokens are. What is longer has no sensible end.
 pub(crate) const MAX_ANSWER: usize = 4 << 20;
+/// Maximum number of an answer's parts, such as calls: more than a session makes in all its answers, and few enough to be looked through
+/// for each piece.
+pub(crate) const MAX_PARTS: usize = 1_000;
 
 /// A tool as a model is offered it.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +122,9 @@ impl Delta {
 pub(crate) trait Assembler: Send {
     /// Takes the data of one event. What cannot be read says nothing: the gateway has refused what is not of the format.
     fn take(&mut self, data: &Value, delta: &mut Delta);
+
+    /// Number of the parts so far that have to be told apart: calls, and the blocks of formats that have any.
+    fn parts(&self) -> usize;
 
     /// The answer once the stream has ended.
     fn finish(self: Box<Self>) -> (Vec<Block>, Finish);

@@ -209,6 +209,10 @@ impl Assembler for Blocks {
         }
     }
 
+    fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
     fn finish(self: Box<Self>) -> (Vec<Block>, Finish) {
         let reached_limit = self.finish == Finish::Length;
         let provider = self.provider;

@@ -186,6 +186,10 @@ impl Assembler for Message {
         }
     }
 
+    fn parts(&self) -> usize {
+        self.calls.len()
+    }
+
     fn finish(self: Box<Self>) -> (Vec<Block>, Finish) {
         let mut blocks = Vec::new();
         if !self.thought.is_empty() {

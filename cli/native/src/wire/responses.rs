@@ -220,6 +220,10 @@ impl Assembler for Items {
         }
     }
 
+    fn parts(&self) -> usize {
+        self.begun.len()
+    }
+
     fn finish(self: Box<Self>) -> (Vec<Block>, Finish) {
         let Self {
             provider,
