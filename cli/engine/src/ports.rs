@@ -71,6 +71,10 @@ pub trait UsageLedger: Send + Sync {
     fn last_failure(&self, _session: &SessionId) -> Option<String> {
         None
     }
+    /// The provider's word for the stop of this session's last answer, where that is neither an end nor the limit of an answer.
+    fn odd_stop(&self, _session: &SessionId) -> Option<String> {
+        None
+    }
     /// Sets the effort of a session's models. Without it they are asked as the runtime asks them.
     fn set_effort(&self, _session: &SessionId, _effort: Effort) {}
 }

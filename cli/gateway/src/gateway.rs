@@ -207,6 +207,10 @@ impl UsageLedger for Gateway {
         })
     }
 
+    fn odd_stop(&self, session: &SessionId) -> Option<String> {
+        self.core.sessions.get(session)?.odd_stop()
+    }
+
     fn cost_usd(&self) -> f64 {
         self.core.accounting.cost_usd()
     }

@@ -160,10 +160,10 @@ fn steps(
 }
 
 /// Lines of a file, as a link where the forge can say their address.
-fn place(file: &str, line: u32, end_line: Option<u32>, link: CodeLink<'_>) -> String {
+fn place(file: &str, line: u32, end_line: Option<u32>, address_of: CodeLink<'_>) -> String {
     let lines = end_line.map_or_else(|| format!("line {line}"), |end| format!("lines {line}-{end}"));
     let place = escape(&format!("{file}, {lines}"));
-    match link(file, line, end_line) {
+    match address_of(file, line, end_line) {
         Some(address) => format!("[{place}]({address})"),
         None => place,
     }

@@ -53,6 +53,33 @@ async fn an_end_that_nobody_reported_is_found_by_the_poll() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_provider_said_stands_in_the_reason_of_a_failure() {
+    type Make = fn() -> Play;
+    let failures: [(Make, &str); 3] = [
+        (
+            || ends(5, "half", "length"),
+            "the answer was cut off twice (its provider stopped it with `SAFETY`)",
+        ),
+        (
+            || fails(5, "no healthy model", Remedy::None),
+            "no healthy model (last: model unavailable; 404: \"gone\")",
+        ),
+        (
+            || fails(5, "prompt is too long", Remedy::None),
+            "prompt is too long (last: model unavailable; 404: \"gone\")",
+        ),
+    ];
+    for (make, reason) in failures {
+        let stage = Stage::new(move |_, _| make());
+        let (context, around, _stop) = context(&stage);
+        *around.odd_stop.lock().expect("free") = Some("SAFETY".to_owned());
+        *around.failure.lock().expect("free") = Some("model unavailable; 404: \"gone\"".to_owned());
+        let result = run_session(&context, &task()).await;
+        assert_eq!(result.reason.as_deref(), Some(reason));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cut_off_answer_is_asked_for_once_more_in_fewer_words() {
     let stage = Stage::new(|prompt, number| {
         if number == 1 {

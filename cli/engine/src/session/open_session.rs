@@ -1,6 +1,6 @@
 //! An open session: one message after the other, each to as many models as it takes.
 
-use std::time::Duration;
+use std::{fmt::Write, time::Duration};
 
 use conclave_shared::{
     config::{ModelRoute, seconds},
@@ -149,7 +149,11 @@ impl<'a> Session<'a> {
                 }
                 Ok(TurnEnd::Answered(_) | TurnEnd::CutOff) => {
                     if !self.repairs_now(RepairKind::CutOff) {
-                        return Answered::bad(ReviewerOutcome::Failed, "the answer was cut off twice");
+                        let mut reason = "the answer was cut off twice".to_owned();
+                        if let Some(word) = context.ledger.odd_stop(&self.id) {
+                            let _ = write!(reason, " (its provider stopped it with `{word}`)");
+                        }
+                        return Answered::bad(ReviewerOutcome::Failed, reason);
                     }
                     parts = vec![SHORTER.to_owned()];
                 }

@@ -277,6 +277,10 @@ pub(crate) struct Around {
     pub(crate) standing: Mutex<Option<BudgetState>>,
     /// The answers that broke off.
     pub(crate) broken: Mutex<Vec<String>>,
+    /// The cause of the last failed call.
+    pub(crate) failure: Mutex<Option<String>>,
+    /// The word for the last answer's stop.
+    pub(crate) odd_stop: Mutex<Option<String>>,
     /// The calls of tools that no reviewer has.
     pub(crate) stray: Mutex<Vec<StrayCall>>,
     /// The routes that the gateway was told of.
@@ -308,6 +312,14 @@ impl UsageLedger for Around {
 
     fn broken_answers(&self, _session: &SessionId) -> Vec<String> {
         locked(&self.broken).clone()
+    }
+
+    fn last_failure(&self, _session: &SessionId) -> Option<String> {
+        locked(&self.failure).clone()
+    }
+
+    fn odd_stop(&self, _session: &SessionId) -> Option<String> {
+        locked(&self.odd_stop).clone()
     }
 
     fn budget(&self) -> BudgetState {

@@ -281,6 +281,8 @@ impl Answer {
         self.book();
         if piece.end.is_some() {
             self.settled = true;
+            let odd_stop = self.reader.seen().odd_stop.take();
+            self.request.session.stopped(odd_stop);
             if let Some(recording) = &mut self.recording {
                 recording.ended(None);
             }

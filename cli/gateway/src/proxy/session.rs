@@ -72,6 +72,8 @@ struct State {
     last_failure: Option<(FailureClass, String)>,
     /// True if the last answer came in one piece.
     is_unstreamed: bool,
+    /// The provider's word for the last answer's stop, where that is neither an end nor a limit.
+    odd_stop: Option<String>,
 }
 
 /// Number of answers that broke off whose texts are kept of a session, and the length of all of them in bytes.
@@ -230,6 +232,16 @@ impl Session {
     pub(crate) fn completed(&self) {
         let mut state = locked(&self.state);
         (state.cuts, state.last_failure) = (0, None);
+    }
+
+    /// Notes how an answer stopped: with the provider's word, where that is neither an end nor a limit.
+    pub(crate) fn stopped(&self, odd_stop: Option<String>) {
+        locked(&self.state).odd_stop = odd_stop;
+    }
+
+    /// The provider's word for the last answer's stop, where that is neither an end nor a limit.
+    pub(crate) fn odd_stop(&self) -> Option<String> {
+        locked(&self.state).odd_stop.clone()
     }
 
     /// Notes why a call failed, with the provider's words.

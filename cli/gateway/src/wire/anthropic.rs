@@ -334,6 +334,11 @@ impl Reader {
             self.seen.progress(1);
         }
         self.seen.called(self.stray.take());
+        if let Value::String(word) = reason
+            && stop_reason(word) == StopReason::NotWhole
+        {
+            self.seen.stopped_oddly(word);
+        }
         let told = match reason {
             Value::Null => None,
             Value::String(word) => Some(match stop_reason(word) {

@@ -217,6 +217,9 @@ impl Reader {
             (self.stopped, content) = (true, true);
             self.seen.progress(1);
             self.seen.called(std::mem::take(&mut self.stray).into_values());
+            if stop_reason(reason) == StopReason::NotWhole {
+                self.seen.stopped_oddly(reason.get().trim_matches('"'));
+            }
             let told = self.told(reason);
             is_changed |= told.is_some();
             let word = told.or_else(|| serde_json::from_str(reason.get()).ok());

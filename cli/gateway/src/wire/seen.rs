@@ -6,6 +6,9 @@ use conclave_shared::pricing::TokenUsage;
 /// Maximum length of the arguments that are kept of a call, in bytes.
 const MAX_STRAY: usize = 300_000;
 
+/// Maximum length of what is shown of the word for a stop, in characters.
+const MAX_STOP: usize = 40;
+
 /// Maximum length of the text that is kept of an answer, in bytes: more than its token limit lets a model say.
 const MAX_TEXT: usize = 300_000;
 
@@ -34,6 +37,8 @@ pub(crate) struct Seen {
     pub(crate) unknown_events: u64,
     /// Whole calls that may tell what no tool takes.
     pub(crate) stray_calls: Vec<StrayCall>,
+    /// The provider's word for a stop that is neither an end nor the limit of an answer, as far as it is shown.
+    pub(crate) odd_stop: Option<String>,
     /// Length of all that was written so far, in bytes: text, thinking, calls. An answer that makes no progress here has stalled,
     /// whatever else comes.
     pub(crate) written: u64,
@@ -74,6 +79,11 @@ impl Seen {
     /// Notes so many bytes of something else than text: thinking, calls.
     pub(super) fn progress(&mut self, bytes: usize) {
         self.written = self.written.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
+    /// Notes the provider's word for a stop that is neither an end nor a limit.
+    pub(super) fn stopped_oddly(&mut self, word: &str) {
+        self.odd_stop = Some(word.chars().take(MAX_STOP).collect());
     }
 
     /// Keeps those of these calls that may tell what no tool takes.

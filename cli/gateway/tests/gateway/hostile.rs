@@ -175,6 +175,20 @@ async fn an_answer_in_one_piece_is_called_one_that_does_not_stream() {
 }
 
 #[tokio::test]
+async fn the_word_of_a_stop_that_is_neither_an_end_nor_a_limit_is_kept_for_people() {
+    let raw = Raw::start(|number| match number {
+        0 => in_pieces(&WHOLE.replace("end_turn", "SAFETY"), 64),
+        _ => in_pieces(WHOLE, 64),
+    })
+    .await;
+    let gateway = gateway(&raw.url).await;
+    for word in [Some("SAFETY"), None] {
+        assert!(ask(&gateway, word.unwrap_or("x")).await.is_whole());
+        assert_eq!(gateway.odd_stop(&session("ses_a")).as_deref(), word);
+    }
+}
+
+#[tokio::test]
 async fn a_stream_is_one_under_any_type() {
     for kind in ["Text/Event-Stream", "application/json", "application/octet-stream"] {
         let raw = Raw::start(move |_| typed(kind, WHOLE)).await;

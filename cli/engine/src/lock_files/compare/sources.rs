@@ -221,11 +221,11 @@ pub(super) fn aliases(change: &Change<'_>, moved: &HashSet<&str>) -> Option<Find
         shown(&first.name)
     );
     if !others.is_empty() {
-        let named = others.iter().take(MAX_NAMED);
-        let named: Vec<String> = named
+        let shown_first = others.iter().take(MAX_NAMED);
+        let list: Vec<String> = shown_first
             .map(|(entry, package)| format!("`{}` ({package})", shown(&entry.name)))
             .collect();
-        let _ = write!(claim, " So it is with {}", named.join(", "));
+        let _ = write!(claim, " So it is with {}", list.join(", "));
         if others.len() > MAX_NAMED {
             let _ = write!(claim, " and {} more", others.len() - MAX_NAMED);
         }
