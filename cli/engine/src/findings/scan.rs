@@ -10,7 +10,6 @@ mod affirmed;
 mod asserting;
 mod beside;
 mod broken;
-mod denial;
 mod json;
 mod lenient;
 mod narration;
@@ -55,17 +54,6 @@ impl ScanOutcome {
             faults: vec![fault.to_owned()],
             ..Self::default()
         }
-    }
-
-    /// The same without a question about words, if they answer it. `before` is the answer that its reviewer was asked about.
-    #[must_use]
-    pub fn without_denial(mut self, answer: &str, before: &str, paths: &[&str]) -> Self {
-        let is_question = matches!(&self.faults[..], [fault] if fault.starts_with(TOLD_BESIDE));
-        if is_question && self.lost == 0 && denial::denies_again(answer, before, paths) {
-            self.faults.clear();
-            self.words = None;
-        }
-        self
     }
 
     /// The same with no more findings than are taken from one answer. The others are lost like those that cannot be read: a reviewer is

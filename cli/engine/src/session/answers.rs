@@ -90,8 +90,6 @@ pub(super) struct Answers<'a> {
     thought: Vec<String>,
     /// True if it was asked about a problem that no finding reports: it thinks about that once more before it answers.
     is_asked_of_words: bool,
-    /// The answer that it was last asked about.
-    asked_of: String,
 }
 
 impl<'a> Answers<'a> {
@@ -121,7 +119,6 @@ impl<'a> Answers<'a> {
             remarked: Vec::new(),
             thought: Vec::new(),
             is_asked_of_words: false,
-            asked_of: String::new(),
         }
     }
 
@@ -288,10 +285,7 @@ impl<'a> Answers<'a> {
 
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
-        let mut scanned = scan(text, &self.paths());
-        if self.is_asked_of_words {
-            scanned = scanned.without_denial(text, &self.asked_of, &self.paths());
-        }
+        let scanned = scan(text, &self.paths());
         // Answers of many findings take their time, and meanwhile a stop has to be heard.
         yield_now().await;
         let before = self.findings.len() + self.open.len();
@@ -528,7 +522,6 @@ impl FollowUp for Answers<'_> {
         let line = format!("{} is asked once more: {}", self.reviewer.display_name(), self.why());
         self.context.progress.report(ProgressEvent::Warning(&line));
         self.repairs.append(&mut self.pending);
-        self.asked_of.clone_from(&answer.text);
         Some(message)
     }
 

@@ -794,17 +794,6 @@ async fn words_that_may_tell_a_problem_make_any_reviewer_a_required_one() {
         ("This is a critical vulnerability.", "The change looks good.", false),
         ("This is a critical vulnerability.", "I have no findings.", true),
         ("I looked for critical problems.", "", true),
-        (
-            "The key is read once. No findings.",
-            "The key is read once. No findings.",
-            true,
-        ),
-        ("The key is read once.", "The key is read once.", false),
-        (
-            "The key is read once. No findings.",
-            "It is logged. No findings.",
-            false,
-        ),
     ] {
         let answers = [first, second].map(|words| format!("{words}\n<findings></findings>"));
         let stage = Stage::new(move |_, number| says(1, &answers[(number - 1).min(1)]));
