@@ -187,7 +187,7 @@ impl Posting<'_> {
             now: &self.now,
             requested: request.stood,
             lifts: request.lifts,
-            fails_job: self.publication.settings.fails_job,
+            settings: &self.publication.settings,
             watched: self.watched(),
             state: self.state.as_ref(),
             is_news,

@@ -4,7 +4,7 @@
 //! every forge shows reliably whether one stands, so the summary remembers it.
 
 use conclave_engine::{
-    ports::AppliedState,
+    ports::{AppliedState, PublishSettings},
     publish::SummaryState,
     review::{ApprovalHold, HoldCause, Meanwhile, ReviewState},
 };
@@ -36,8 +36,8 @@ pub(crate) struct Run<'a> {
     pub(crate) requested: bool,
     /// Whether this review may take such a request back.
     pub(crate) lifts: bool,
-    /// True if a review that blocks also fails the job.
-    pub(crate) fails_job: bool,
+    /// The settings of what is posted.
+    pub(crate) settings: &'a PublishSettings,
     /// The target branch, to be read again before it is approved.
     pub(crate) watched: Watched<'a>,
     /// The state that our newest note remembered before.
@@ -253,7 +253,7 @@ impl Run<'_> {
                 Some(ReviewState::None)
             }
             RequestShown::Powerless(warning) => {
-                if !self.fails_job {
+                if !self.settings.fails_job {
                     self.notes.warnings.push(warning);
                 }
                 Some(ReviewState::None)

@@ -6,7 +6,7 @@ use conclave_engine::{
     diff::FileDiff,
     incremental::{Instructions, WhoseWords},
     language::Language,
-    pipeline::{ReviewJob, ReviewPorts, review},
+    pipeline::{Prior, ReviewJob, ReviewPorts, review},
     ports::{ProgressEvent, PublishSettings},
     prompt::shown_to_all,
     repo_config::RepoConfig,
@@ -79,6 +79,24 @@ async fn instructions(prepared: &Prepared) -> Result<Instructions, Failure> {
     Ok(instructions.for_target(&prepared.job.subject.target_branch, &conventions))
 }
 
+/// The results of earlier runs, for this one; `None` if it is to stop, as the search in a push of large files can be long.
+async fn earlier(run: &Run<'_>, prepared: &mut Prepared, prompt_paths: &PathGlobs) -> Result<Option<Prior>, Failure> {
+    let instructions = instructions(prepared).await?;
+    let words = whose_words(&prepared.repo.in_force.config);
+    let prior = incremental::prepare(
+        &mut prepared.job,
+        &mut prepared.diff,
+        &prepared.plan,
+        &instructions,
+        (words, prompt_paths),
+        &prepared.spool,
+    );
+    tokio::select! {
+        _ = run.context.signals.arrived() => Ok(None),
+        prior = prior => prior.map(Some),
+    }
+}
+
 /// Does everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
 pub(crate) async fn execute(
     run: &Run<'_>,
@@ -92,27 +110,20 @@ pub(crate) async fn execute(
     run.progress.report(ProgressEvent::Stage(preparing));
     let workspace = run.workspace();
     let mark = SectionMark::of(&prepared.job, &run.recording, &run.context.redactor)?;
-    let holds = &mut prepared.approval_holds;
     let section_marks = mark
-        .leaks(holds, &prepared.job, &prepared.diff, &prepared.spool)
+        .leaks(
+            &mut prepared.approval_holds,
+            &prepared.job,
+            &prepared.diff,
+            &prepared.spool,
+        )
         .await?;
     let settings = &prepared.repo.in_force.config;
     let publishing = prepared.publishing();
     // The patterns are those that could be read.
     let prompt_paths = PathGlobs::new(&settings.review.prompt_paths).unwrap_or_default();
-    let instructions = instructions(&prepared).await?;
-    let prior = incremental::prepare(
-        &mut prepared.job,
-        &mut prepared.diff,
-        &prepared.plan,
-        &instructions,
-        (whose_words(settings), &prompt_paths),
-        &prepared.spool,
-    );
-    // A push of large files can keep it busy for long.
-    let prior = tokio::select! {
-        _ = run.context.signals.arrived() => return Ok(None),
-        prior = prior => prior?,
+    let Some(prior) = earlier(run, &mut prepared, &prompt_paths).await? else {
+        return Ok(None);
     };
     memory::give_a_moment(&mut prepared.memory).await;
     let mailbox = incremental::mailbox(&prepared.job);

@@ -144,8 +144,7 @@ pub(crate) async fn prepare(
         of_repository,
         ..
     } = components;
-    let sources = (organization, memory, of_repository);
-    let change = Box::pin(load(source, sources, arguments, scratch));
+    let change = Box::pin(load(source, (organization, memory, of_repository), arguments, scratch));
     // Without a change there is nothing to wait for: its failure ends the phase for all.
     let (mut warnings, loaded) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     let Loaded {
@@ -162,7 +161,6 @@ pub(crate) async fn prepare(
     } = loaded;
     lead_with_configuration(&mut warnings, &follower);
     warnings.extend(locks.faults.into_iter().chain(failures));
-    let (rules, not_shown) = (organization.rules, organization.not_shown);
     plugins.extend(organization.plugins);
     plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
@@ -188,7 +186,7 @@ pub(crate) async fn prepare(
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let diff = filter(&job, diff, &security, &settings.paths).await?;
     let trojan_source = trojan_source::check(&diff, &spool)?;
-    let rules = organization::applied(&rules, &diff);
+    let rules = organization::applied(&organization.rules, &diff);
     let registered = registered(&assembled, &rules);
     let focus = focus(arguments, settings)?;
     let input = PlanInput {
@@ -209,14 +207,13 @@ pub(crate) async fn prepare(
     let models = explain(&plan, &input);
     let mut of_plan = warnings_of_plan(&plan, &overrides, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
-    of_plan.extend(organization::not_shown_in(&plan, not_shown));
+    of_plan.extend(organization::not_shown_in(&plan, organization.not_shown));
     let runtime = assembled.for_plan(&plan, &config);
     of_plan.extend(efforts::warnings(&plan, &config, &runtime.providers));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     unread.extend(holds::of_rules(&rules.left_out));
-    let of_locks = locks.doubts.holds(&diff);
-    let of_change = of_locks.into_iter().chain(trojan_source.hold);
+    let of_change = locks.doubts.holds(&diff).into_iter().chain(trojan_source.hold);
     let approval_holds = known_holds(&job, unread.into_iter().chain(of_change), &diff);
     Ok(Prepared {
         job,

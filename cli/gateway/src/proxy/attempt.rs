@@ -228,21 +228,21 @@ impl Attempt<'_> {
         if kind.is_empty() || kind.starts_with("text/event-stream") {
             return Ok(AnswerBody::Network(Bytes::new(), response));
         }
-        let begun = core.within(first_byte(began), response.chunk()).await;
-        let begun = begun
+        let chunk = core.within(first_byte(began), response.chunk()).await;
+        let chunk = chunk
             .ok_or(ProviderFault::Timeout)?
             .map_err(|_| ProviderFault::Network)?;
-        let begun = begun.unwrap_or_default();
+        let chunk = chunk.unwrap_or_default();
         // Others give it the type of an answer in one piece.
-        if begins_with_event(&begun) {
-            return Ok(AnswerBody::Network(begun, response));
+        if begins_with_event(&chunk) {
+            return Ok(AnswerBody::Network(chunk, response));
         }
         tracing::info!(kind = core.redactor.redact(&kind), "the answer is not an event stream");
         if !kind.starts_with("application/json") {
             return Err(ProviderFault::Garbage.into());
         }
         // It cannot be handed on, and its findings are not lost all the same.
-        let body = body_of(&mut response, begun, MAX_WHOLE).await;
+        let body = body_of(&mut response, chunk, MAX_WHOLE).await;
         session.add_broken_answer(text_of_body(&body));
         if let Some(seen) = self.call.provider.wire.whole_answer(&body) {
             entry.set(seen.usage, seen.counted, seen.written, 0);

@@ -155,7 +155,7 @@ async fn thoughts_that_are_refused_do_not_go_back_for_the_rest_of_the_run() {
     let thoughts = sent
         .iter()
         .map(|body| body["messages"][1].get("reasoning_content").is_some());
-    assert_eq!(Vec::from_iter(thoughts), [true, false, false]);
+    assert_eq!(thoughts.collect::<Vec<_>>(), [true, false, false]);
     assert_eq!(told(&gateway).len(), 1);
     let in_words = gateway.events()[0].to_string();
     assert_eq!(

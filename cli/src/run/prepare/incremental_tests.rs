@@ -229,11 +229,11 @@ impl Scene {
         let (base, head) = (info.subject.base_sha.clone(), info.subject.head_sha.clone());
         let directory = Utf8Path::from_path(scratch.path()).unwrap();
         let (diff, spool) = diff::read(&repository, &base, &head, directory).await.unwrap();
+        let files = diff.files.clone();
         let mut diff = FilteredDiff {
             files: diff.files,
-            ..FilteredDiff::default()
+            ..Default::default()
         };
-        let files = diff.files.clone();
         let mut job = Job {
             subject: info.subject.clone(),
             repository,
@@ -292,10 +292,8 @@ impl Scene {
         if !judging {
             said.coordinator = ReviewerReport::skipped(ReviewerName::coordinator());
         }
-        let plan = Plan {
-            gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
-            ..plan()
-        };
+        let mut plan = plan();
+        plan.gaps = gaps.iter().map(|gap| (*gap).to_owned()).collect();
         let review_job = ReviewJob {
             subject: ReviewSubject {
                 existing_findings: earlier,
