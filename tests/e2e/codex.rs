@@ -289,7 +289,7 @@ async fn settings_that_name_nothing_end_the_run_with_what_to_do() {
     for (name, text) in [
         (
             "CONCLAVE_CODEX_RULES",
-            "--codex-rules: `http://rules.example.com/x` is not a place of rules",
+            "CONCLAVE_CODEX_RULES (--codex-rules): `http://rules.example.com/x` is not a place of rules",
         ),
         (
             "CONCLAVE_AGENTS_MD_TEMPLATE_URL",

@@ -123,7 +123,7 @@ pub(crate) trait Assembler: Send {
     /// Takes the data of one event. What cannot be read says nothing: the gateway has refused what is not of the format.
     fn take(&mut self, data: &Value, delta: &mut Delta);
 
-    /// Number of the parts so far that have to be told apart: calls, and the blocks of formats that have any.
+    /// Number of the parts so far that have to be distinguished: calls, and the blocks of formats that have any.
     fn parts(&self) -> usize;
 
     /// The answer once the stream has ended.

@@ -90,9 +90,13 @@ impl<'a> Versions<'a> {
     /// All pieces of this code at head, also where a comment has come to its lines.
     fn pieces(&self, code: &Squeezed) -> Vec<Piece> {
         let mut places = code.places_in(&self.head.lines);
-        if places.is_empty() {
+        let has_whole = |places: &[CodePlace]| places.iter().any(|place| place.is_whole);
+        if !has_whole(&places) {
             let bare: Vec<&str> = self.head.code.lines().collect();
-            places = code.places_in(&Lines::new(&bare.join("\n")));
+            let bare = code.places_in(&Lines::new(&bare.join("\n")));
+            if has_whole(&bare) {
+                places = bare;
+            }
         }
         let piece = |place: CodePlace| Piece {
             base_line: place
