@@ -15,6 +15,9 @@ use crate::{
     },
 };
 
+/// The name of the check.
+const NAME: &str = "variables";
+
 /// One check of all of them; none where there is nothing to say.
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let (mut refused, rest) = refused_variables(request.env);
@@ -23,16 +26,15 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     let settings = settings::of_review(request).await;
     refused.extend(refused_later(&rest, settings.as_ref()));
     let mistaken = mistaken_variables(request.env);
-    let name = "variables";
     if !refused.is_empty() {
         let problems = [refused, mistaken].concat();
         let step = "correct the value, or unset the variable";
-        return Found::one(Check::failure(name, problems.join("\n")).next(step));
+        return Found::one(Check::failure(NAME, problems.join("\n")).next(step));
     }
     if mistaken.is_empty() {
         return Found::default();
     }
-    Found::one(Check::warning(name, mistaken.join("\n")).next("correct the name, or unset it"))
+    Found::one(Check::warning(NAME, mistaken.join("\n")).next("correct the name, or unset it"))
 }
 
 /// The values that a review can read, and refuses once it has begun, before it asks a model. Names of reviewers are checked where

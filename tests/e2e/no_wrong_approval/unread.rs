@@ -286,7 +286,11 @@ async fn a_dependency_that_moves_or_changes_under_its_version_holds_the_approval
         let (outcome, approved) = review(&repository).await;
         assert!(!approved, "{from} → {to}");
         assert_eq!(held(&outcome.review(), "dependencies"), [place], "{from} → {to}");
-        assert!(outcome.stdout.contains("A person has to approve this"), "{}", outcome.stdout);
+        assert!(
+            outcome.stdout.contains("A person has to approve this"),
+            "{}",
+            outcome.stdout
+        );
     }
     let before = |repository: &Repository| repository.write("Cargo.lock", LOCK);
     let update = LOCK.replace("1.0.0", "1.0.1").replace("aaaa", "cccc");
