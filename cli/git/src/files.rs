@@ -8,7 +8,7 @@ use crate::{
 
 impl Repository {
     /// A file's content at a commit, or `None` if there is no such file. A commit that is not here, and a file that is there
-    /// and cannot be read, are errors: settings that nobody could read must not pass for none.
+    /// and cannot be read, are errors: a review must not take settings that it cannot read for missing ones.
     pub async fn file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let lookup = self.lookups.of(commit, path);
         if let Some(content) = lookup.content.get() {

@@ -52,7 +52,7 @@ pub(crate) struct Lookup {
 pub(crate) struct Lookups(Mutex<HashMap<(String, String), Arc<Lookup>>>);
 
 impl Lookups {
-    /// The same one for whoever asks, if it can be remembered: a branch's name stands for another commit tomorrow.
+    /// Returns the entry that all callers share. A branch's name can stand for another commit later, so only whole names are shared.
     pub(crate) fn of(&self, commit: &str, path: &str) -> Arc<Lookup> {
         if !is_whole_name(commit) {
             return Arc::default();

@@ -1,7 +1,8 @@
 //! Places in which code of a finding cannot run any more: documents, and comments of code.
 //!
 //! Who mends a line may keep the old one in a comment, or quote it in a decision record. What is a comment is for a language's grammar to
-//! say; where none is known, what stands there counts as code.
+//! say; where none is known, what stands there counts as code. None of this holds for serious findings: what looks like a comment can be
+//! run (`// \u000a eval(x);` in Java, `/*! … */` in MySQL), a document can be included, and a grammar can be wrong.
 
 use conclave_shared::path_kind::PathKind;
 
@@ -71,7 +72,7 @@ pub(super) struct Standing<'a> {
 /// Returns whether code of this finding that stands in this line cannot run there although it could where it was.
 pub(super) fn is_inert(record: &FindingRecord, standing: Standing<'_>, line: u32) -> bool {
     let Standing { own, path, file, text } = standing;
-    if !is_of_running(record, own) {
+    if record.is_serious() || !is_of_running(record, own) {
         return false;
     }
     if is_document(path) {
@@ -115,9 +116,13 @@ mod tests {
     use super::*;
     use crate::incremental::test_support::fresh;
 
-    /// Returns whether a critical finding on this line of code is inert in this line of a text.
+    /// Returns whether a warning about this line of code is inert in this line of a text.
     fn inert(code: &str, path: &str, text: &str, line: u32, claim: &str) -> bool {
-        let mut record = FindingRecord::new(&fresh("F1", Severity::Critical, "e"), "1111111111");
+        is_inert_as(Severity::Warning, code, (path, text, line), claim)
+    }
+
+    fn is_inert_as(severity: Severity, code: &str, (path, text, line): (&str, &str, u32), claim: &str) -> bool {
+        let mut record = FindingRecord::new(&fresh("F1", severity, "e"), "1111111111");
         (record.file, record.line) = ("src/pay.ts".to_owned(), 1);
         claim.clone_into(&mut record.claim);
         record.anchor = Anchor::of(&Lines::new(code), 1, None);
@@ -143,6 +148,8 @@ mod tests {
             ("README.md", format!("{CODE}\n"), 1),
         ] {
             assert!(inert(CODE, path, &text, line, CLAIM), "{path}: {text}");
+            let is_serious_one = is_inert_as(Severity::Critical, CODE, (path, &text, line), CLAIM);
+            assert!(!is_serious_one, "{path}: {text}");
         }
     }
 

@@ -374,11 +374,16 @@ fn a_comment_that_keeps_the_old_line_does_not_hold_the_finding() {
     let old = "    return conn.execute(\"SELECT \" + name)";
     let fixed = CODE.replace("\" + name", "?\", [name]");
     let kept = fixed.replace("    return", &format!("    # was: {}\n    return", old.trim_start()));
-    let found = moved(gone(), &[(FILE, &kept, true)]);
+    let warning = || {
+        let mut warning = gone();
+        warning.record.severity = Severity::Warning;
+        warning
+    };
+    let found = moved(warning(), &[(FILE, &kept, true)]);
     assert_eq!(found, (FILE.to_owned(), 2, AnchorState::Changed), "{kept}");
-    let again = format!("{kept}\ndef again(conn, name):\n    x = 1; {}\n", old.trim_start());
-    let found = moved(gone(), &[(FILE, &again, true)]);
-    assert_eq!((found.1, found.2), (9, AnchorState::ChangedBeside), "{again}");
+    // What looks like a comment may run.
+    let found = moved(gone(), &[(FILE, &kept, true)]);
+    assert_eq!(found.2, AnchorState::ChangedBeside, "{kept}");
 }
 
 #[test]
