@@ -17,6 +17,8 @@ mod toml;
 mod yaml;
 mod yarn_classic;
 
+use std::collections::BTreeSet;
+
 use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
 use self::{
@@ -176,14 +178,15 @@ pub fn check(file: &ChangedLockFile<'_>) -> Result<CheckedLockFile, LockFileFaul
     });
     Ok(CheckedLockFile {
         findings,
-        is_emptied: before.is_some_and(|before| before.pins_packages()) && !head.pins_packages(),
+        is_emptied: before.is_some_and(|before| before.pinned().next().is_some()) && head.pinned().next().is_none(),
     })
 }
 
-/// Returns whether a text is a lock file of the format that its name says, and pins packages.
-pub fn pins_packages(path: &str, text: &str) -> bool {
+/// The names of the packages that a text pins, if it is a lock file of the format that its name says; else none.
+pub fn pinned_packages(path: &str, text: &str) -> BTreeSet<String> {
     let file = LockFormat::of(path).and_then(|format| read(format, text).ok());
-    file.is_some_and(|file| file.pins_packages())
+    let names = |file: LockFile| file.pinned().map(str::to_owned).collect();
+    file.map(names).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Who mends a line may keep the old one in a comment, or quote it in a decision record. What is a comment is for a language's grammar to
 //! say; where none is known, what stands there counts as code. None of this holds for serious findings: what looks like a comment can be
-//! run (`// \u000a eval(x);` in Java, `/*! … */` in MySQL), a document can be included, and a grammar can be wrong.
+//! run (`// \u000a eval(x);` in Java, `/*! … */` in SQL), a document can be included, and a grammar can be wrong.
 
 use conclave_shared::path_kind::PathKind;
 

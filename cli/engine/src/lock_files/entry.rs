@@ -239,12 +239,12 @@ impl LockFile {
         Self { entries }
     }
 
-    /// Returns whether it pins a package that is fetched from somewhere.
-    pub(super) fn pins_packages(&self) -> bool {
+    /// The names of the packages that it pins and that are fetched from somewhere.
+    pub(super) fn pinned(&self) -> impl Iterator<Item = &str> {
         // A registry in a list of sources has neither a version nor a hash.
-        let is_pinned = |entry: &Entry| !(entry.version.is_empty() && entry.integrity.is_empty());
-        let mut fetched = self.entries.iter().filter(|entry| entry.source != Source::Local);
-        fetched.any(is_pinned)
+        let is_pinned = |entry: &&Entry| !(entry.version.is_empty() && entry.integrity.is_empty());
+        let fetched = self.entries.iter().filter(|entry| entry.source != Source::Local);
+        fetched.filter(is_pinned).map(|entry| entry.name.as_str())
     }
 
     pub(super) fn registries(&self) -> HashSet<&str> {

@@ -1,8 +1,10 @@
 //! Lock files are read at base and at head, for the rules.
 
+use std::collections::BTreeSet;
+
 use conclave_engine::{
     diff::{ChangeKind, Content, Diff, FileDiff, FilterReason, FilteredDiff, Unread},
-    lock_files::{ChangedLockFile, CheckedLockFile, MAX_LOCK_FILE, check as check_one, pins_packages},
+    lock_files::{ChangedLockFile, CheckedLockFile, MAX_LOCK_FILE, check as check_one, pinned_packages},
     review::{ApprovalHold, HoldCause},
 };
 use conclave_git::Repository;
@@ -92,7 +94,7 @@ pub(crate) async fn check(
     let files = diff.files.iter().filter(|file| file.unread != Some(Unread::Path));
     for file in files {
         let is_trusted = trusted.is_match(&file.path) && trusted.is_match(&file.old_path);
-        if is_removed(file) && is_needed(repository, head, &file.old_path).await? {
+        if is_removed(file) && is_needed(repository, head, file).await? {
             doubts.gone.push(file.old_path.clone());
         }
         if file.kind == ChangeKind::Deleted {
@@ -112,7 +114,7 @@ pub(crate) async fn check(
                     .found
                     .extend(places.map(|finding| format!("{}:{}", finding.file, finding.line)));
                 findings.extend(checked.findings);
-                if checked.is_emptied && is_needed(repository, head, &file.path).await? {
+                if checked.is_emptied && is_needed(repository, head, file).await? {
                     doubts.gone.push(file.path.clone());
                 }
             }
@@ -136,9 +138,10 @@ fn is_removed(file: &FileDiff) -> bool {
     is_lock && matches!(file.kind, ChangeKind::Deleted | ChangeKind::Renamed)
 }
 
-/// Returns whether dependencies are not pinned at head without this lock file: its manifest is there, and no other lock file of
-/// that manifest that pins packages.
-async fn is_needed(repository: &Repository, head: &str, lock: &str) -> Result<bool, Failure> {
+/// Returns whether dependencies are not pinned at head without this lock file: its manifest is there, and no other lock files of
+/// that manifest pin all packages that it pinned. Of a format that cannot be read, any will do.
+async fn is_needed(repository: &Repository, head: &str, file: &FileDiff) -> Result<bool, Failure> {
+    let lock = file.old_path.as_str();
     let beside = repository.directory(head, directory(lock)).await?;
     let manifests = manifests_of(lock);
     if manifests.is_empty() {
@@ -146,21 +149,27 @@ async fn is_needed(repository: &Repository, head: &str, lock: &str) -> Result<bo
         let is_manifest = |path| matches!(role(path), Role::Manifest | Role::BuildManifest);
         return Ok(beside.iter().any(is_manifest));
     }
+    let lost = pinned_in(lock, text(repository, file.base_object()).await?.unwrap_or_default()).await;
     for manifest in manifests {
         if !beside.iter().any(|path| file_name(path) == *manifest) {
             continue;
         }
-        let mut is_pinned = false;
+        let mut pinned = BTreeSet::new();
         for other in beside.iter().filter(|path| manifests_of(path).contains(manifest)) {
-            let (name, text) = (other.clone(), text_at(repository, head, other).await?);
-            let pins = move || text.is_some_and(|text| pins_packages(&name, &text));
-            is_pinned |= tokio::task::spawn_blocking(pins).await.unwrap_or_default();
+            pinned.extend(pinned_in(other, text_at(repository, head, other).await?).await);
         }
-        if !is_pinned {
+        if pinned.is_empty() || !pinned.is_superset(&lost) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// The names of the packages that a lock file pins. A large one takes seconds, in which a stop has to be heard.
+async fn pinned_in(path: &str, text: Option<String>) -> BTreeSet<String> {
+    let path = path.to_owned();
+    let names = move || text.map(|text| pinned_packages(&path, &text)).unwrap_or_default();
+    tokio::task::spawn_blocking(names).await.unwrap_or_default()
 }
 
 /// The directory of a file; nothing for one at the root.

@@ -62,10 +62,18 @@ async fn a_lock_file_is_gone_where_its_manifest_stays_and_no_other_one_pins_its_
     let before: Files<'_> = &[("app/package.json", "{}\n"), ("app/yarn.lock", YARN)];
     let manifest = ("app/package.json", "{}\n");
     let empty = "# yarn lockfile v1\n\n";
-    let rows: [(Files<'_>, bool); 13] = [
+    let more = PNPM.replace(
+        "packages:\n",
+        "packages:\n  b@1.0.0:\n    resolution: {integrity: sha512-B}\n",
+    );
+    let other = PNPM.replace("a@1", "b@1");
+    let rows: [(Files<'_>, bool); 15] = [
         (&[], false),
         (&[manifest], true),
         (&[manifest, ("app/pnpm-lock.yaml", PNPM)], false),
+        (&[manifest, ("app/pnpm-lock.yaml", &more)], false),
+        // It pins something, and not what the other one did.
+        (&[manifest, ("app/pnpm-lock.yaml", &other)], true),
         (&[manifest, ("app/package-lock.json", "{}\n")], true),
         (&[manifest, ("app/deno.lock", "{}\n")], true),
         (&[manifest, ("app/Cargo.toml", ""), ("app/Cargo.lock", CARGO)], true),
