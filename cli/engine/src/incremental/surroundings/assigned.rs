@@ -37,6 +37,13 @@ pub(super) fn gives_meaning(code: &str, name: &str, syntax: Syntax) -> bool {
     }) || (has_word(code, name) && in_quotes())
 }
 
+/// Returns whether a statement of Python binds a name behind `as`, as `with` and `except` do. Elsewhere that is a type's place.
+pub(super) fn is_bound(code: &str, name: &str, syntax: Syntax) -> bool {
+    syntax == Syntax::Python
+        && !is_import(code.trim_start())
+        && places(code, name).any(|(before, _)| last_word(before.trim_end_matches([' ', '('])) == "as")
+}
+
 /// Returns whether a name is one of several that are set at once: `const { other: guard } = …`, `guard, other = …`.
 fn is_unpacked(code: &str, before: &str, behind: &str) -> bool {
     let variable = first_word(code);

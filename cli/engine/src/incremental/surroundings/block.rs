@@ -10,7 +10,7 @@ use super::{
     assigned::sets,
     declared::{declares, defined_names, derives, given_name, is_control, is_declaration_of},
     parameters::Syntax,
-    words::is_of_word,
+    words::{first_word, is_of_word, is_one_of},
 };
 use crate::findings::{CodeLine, code_lines, is_import, opens_holder};
 
@@ -20,8 +20,37 @@ const NEIGHBORS: usize = 3;
 /// Over so many lines a header may go.
 const MAX_HEADER: usize = 30;
 
-/// Words with which code takes itself out of what a base class or a framework does for it: their beginnings, and their ends.
-const OPT_OUTS: ([&str; 3], [&str; 3]) = (["skip_", "Skip", "AllowAnonymous"], ["exempt", "Exempt", "PermitAll"]);
+/// Words with which code takes itself out of what a base class or a framework does for it, or replaces that at run time: their
+/// beginnings, and their ends.
+const OPT_OUTS: ([&str; 14], [&str; 6]) = (
+    [
+        "skip_",
+        "Skip",
+        "AllowAnonymous",
+        "reset_callback",
+        "__getattr",
+        "__new__",
+        "__class__",
+        "metaclass",
+        "class_eval",
+        "instance_eval",
+        "define_method",
+        "method_missing",
+        "setPrototypeOf",
+        "Proxy",
+    ],
+    [
+        "exempt",
+        "Exempt",
+        "PermitAll",
+        "prototype",
+        "defineProperty",
+        "defineProperties",
+    ],
+);
+
+/// Words with which a type takes in the methods of another one.
+const MIXINS: &str = "include extend prepend use";
 
 /// The lines of a text without their comments. In a file that no grammar is known for they are as they stand.
 pub(super) struct Code {
@@ -182,10 +211,9 @@ impl Code {
         is_there && declares(&self.whole(at), name, self.syntax, self.is_definition(at))
     }
 
-    /// Returns whether a type here has what the one of this name has.
-    pub(super) fn derives(&self, name: &str) -> bool {
-        let mut lines = (0..self.read.len()).filter(|at| self.text(*at).contains(name));
-        lines.any(|at| derives(&self.whole(at), name, self.syntax))
+    /// Returns whether a line, from 0, gives a type what the one of this name has.
+    pub(super) fn derives(&self, at: usize, name: &str) -> bool {
+        self.text(at).contains(name) && derives(&self.whole(at), name, self.syntax)
     }
 
     /// Returns whether a line, from 0, gives a member of one of these names another meaning in a type, or takes that type out of something.
@@ -266,6 +294,9 @@ impl Code {
 
 fn opts_out(line: &str) -> bool {
     let (beginnings, ends) = OPT_OUTS;
+    if line.starts_with(char::is_whitespace) && is_one_of(MIXINS, first_word(line)) {
+        return true;
+    }
     let mut words = line.split(|character| !is_of_word(character));
     words.any(|word| {
         beginnings.iter().any(|known| word.starts_with(known)) || ends.iter().any(|known| word.ends_with(known))

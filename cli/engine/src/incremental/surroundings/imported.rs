@@ -1,6 +1,9 @@
 //! Imports of another thing under a name.
 
-use super::words::{has_word, is_of_word, last_word, places};
+use super::{
+    parameters::Syntax,
+    words::{has_word, is_of_word, last_word, places},
+};
 
 /// The last part of the way to a module that says nothing of which one it is.
 const ANY_MODULE: &str = "crate super self index mod lib main import from use";
@@ -51,6 +54,15 @@ pub(super) fn imports_other(line: &str, name: &str, known: &[String]) -> bool {
     let is_any = ANY_MODULE.split_ascii_whitespace().any(|any| any == last);
     let mut words = words_of(last).peekable();
     !is_any && words.peek().is_some() && !words.any(|word| known.contains(&word))
+}
+
+/// Returns whether an import of Python takes all names of another module than these words name, which may be any.
+pub(super) fn imports_all(line: &str, syntax: Syntax, known: &[String]) -> bool {
+    let line = line.trim();
+    let module = line.strip_prefix("from ").and_then(|rest| rest.strip_suffix('*'));
+    let module = module.and_then(|rest| rest.trim_end().strip_suffix(" import"));
+    let last = module.and_then(|module| module.rsplit('.').next());
+    syntax == Syntax::Python && last.is_some_and(|last| !words_of(last).any(|word| known.contains(&word)))
 }
 
 /// The module that an import takes a name from, as far as it says so.

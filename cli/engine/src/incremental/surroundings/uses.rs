@@ -3,9 +3,9 @@
 
 use super::{
     Versions,
-    assigned::{gives_meaning, sets},
+    assigned::{gives_meaning, is_bound, sets},
     block::Code,
-    imported::{imports_other, is_import_of_names, module_words},
+    imported::{imports_all, imports_other, is_import_of_names, module_words},
     words::{MAX_LINE, has_word, is_of_word, places},
 };
 use crate::{
@@ -80,10 +80,13 @@ impl UsedAs {
         let versions = Versions::of(file);
         self.lost_in(&versions, lines).or_else(|| {
             let head = &versions.head.code;
-            let derives = self.all().any(|name| head.derives(name));
+            let derives = |at, code: &str| !is_import_of_names(code) && self.all().any(|name| head.derives(at, name));
+            let has_derived = numbered(head).any(|(line, code)| derives(index(line), code));
             let mut added = numbered(head).filter(|(line, _)| lines.is_added(*line));
+            // In how many ways a type can do without what it derives no list can say: a new one is a person's to judge.
             let is_taken = |line, code: &str| {
-                self.is_taken(head, index(line), code) || (derives && head.overrides(index(line), &self.inner))
+                let at = index(line);
+                self.is_taken(head, at, code) || (has_derived && (derives(at, code) || head.overrides(at, &self.inner)))
             };
             added.find_map(|(line, code)| is_taken(line, code).then_some(line))
         })
@@ -91,14 +94,18 @@ impl UsedAs {
 
     /// Returns whether a line, from 0, gives one of the names another meaning.
     fn is_taken(&self, head: &Code, at: usize, code: &str) -> bool {
-        if is_import_of_names(code) && self.all().any(|name| imports_other(code, name, &self.modules)) {
+        let syntax = head.syntax();
+        if is_import_of_names(code)
+            && (imports_all(code, syntax, &self.modules)
+                || self.all().any(|name| imports_other(code, name, &self.modules)))
+        {
             return true;
         }
         let is_set = |name: &String| {
             if self.accused.contains(name) {
-                self.called.contains(name) && sets(code, name)
+                self.called.contains(name) && (sets(code, name) || is_bound(code, name, syntax))
             } else {
-                gives_meaning(code, name, head.syntax())
+                gives_meaning(code, name, syntax) || is_bound(code, name, syntax)
             }
         };
         self.all()

@@ -158,6 +158,11 @@ fn where_there_are_too_many_calls_to_compare_the_use_counts_as_altered() {
 
 /// The line in which a new file alters how a guard of another one is used, of which this line is quoted.
 fn altered_by_new(guard: (&str, &str, &str), accused: &str, (path, head): (&str, &str)) -> Option<u32> {
+    altered_by(guard, accused, (path, "", head))
+}
+
+/// The line in which a change of a file from one text to another alters how the quoted line is used.
+fn altered_by(guard: (&str, &str, &str), accused: &str, (path, base, head): (&str, &str, &str)) -> Option<u32> {
     let (guard_path, text, quoted) = guard;
     let at = text
         .lines()
@@ -176,13 +181,16 @@ fn altered_by_new(guard: (&str, &str, &str), accused: &str, (path, head): (&str,
         kind: ChangeKind::Added,
         ..FileDiff::default()
     };
-    change.lines = decoded_patch(&change, (None, None), "", head, 1 << 20)
+    if !base.is_empty() {
+        change.kind = ChangeKind::Modified;
+    }
+    change.lines = decoded_patch(&change, (None, None), base, head, 1 << 20)
         .expect("a patch")
         .lines;
     UsedAs::of(file, (line, line), accused).altered_in(QuotedFile {
         path,
         head,
-        base: None,
+        base: (!base.is_empty()).then_some(base),
         change: Some(&change),
     })
 }
@@ -194,36 +202,20 @@ const MODEL: (&str, &str, &str) = (
 );
 
 #[test]
-fn a_new_subclass_or_a_parameter_of_the_guards_type_uses_it() {
+fn a_parameter_of_the_guards_type_uses_it() {
     let rust = (
         "src/id.rs",
         "pub struct Slug(String);\n\nimpl Slug {\n    pub fn parse(raw: &str) -> Self {\n        check(raw);\n    }\n}\n",
         "check(raw)",
     );
     let order = ("t.ts", "export interface Order {\n  amount: number;\n}\n", "amount");
-    let base = (
-        "Base.java",
-        "abstract class Base {\n    void guard(Order order) {\n        check(order.id);\n    }\n}\n",
-        "check(order.id)",
-    );
     for (guard, path, head) in [
-        (
-            MODEL,
-            "m.py",
-            "from base import Model\n\n\nclass Page(Model):\n    def path(self):\n        return open(self.slug)\n",
-        ),
-        (
-            MODEL,
-            "m.py",
-            "class Page(\n    Model,\n):\n    def path(self):\n        return open(self.slug)\n",
-        ),
         (
             MODEL,
             "m.py",
             "def path(model: Model, more: list[Model] = ()) -> Model:\n    return model\n",
         ),
         (MODEL, "m.py", "def path(\n    model: Model,\n):\n    return model\n"),
-        (MODEL, "m.rb", "class Page < Model\n  def path\n  end\nend\n"),
         (
             rust,
             "h.rs",
@@ -263,21 +255,60 @@ fn a_new_subclass_or_a_parameter_of_the_guards_type_uses_it() {
         (
             order,
             "P.cs",
-            "class P : Order\n{\n    void Drop(List<Order> all, Order order)\n    {\n    }\n}\n",
-        ),
-        (
-            base,
-            "Pay.java",
-            "class Pay extends Base {\n    void drop(Order order) {\n        guard(order);\n    }\n}\n",
-        ),
-        (
-            base,
-            "pay.ts",
-            "export class Pay extends Base {\n  drop(order: Order) {\n    this.guard(order);\n  }\n}\n",
+            "class P\n{\n    void Drop(List<Order> all, Order order)\n    {\n    }\n}\n",
         ),
     ] {
         assert_eq!(altered_by_new(guard, "open(x)", (path, head)), None, "{head}");
     }
+}
+
+#[test]
+fn a_new_subclass_may_do_without_the_guard_and_a_method_of_an_old_one_uses_it() {
+    let base = (
+        "Base.java",
+        "abstract class Base {\n    void guard(Order order) {\n        check(order.id);\n    }\n}\n",
+        "check(order.id)",
+    );
+    for (guard, path, header, body) in [
+        (
+            MODEL,
+            "m.py",
+            "class Page(Model):\n",
+            "    def path(self):\n        return open(self.slug)\n",
+        ),
+        (
+            MODEL,
+            "m.py",
+            "class Page(Loose, Model):\n",
+            "    def path(self):\n        return open(self.slug)\n",
+        ),
+        (MODEL, "m.rb", "class Page < Model\n", "  def path\n  end\nend\n"),
+        (
+            base,
+            "Pay.java",
+            "class Pay extends Base {\n",
+            "    void drop(Order order) {\n        guard(order);\n    }\n}\n",
+        ),
+        (
+            base,
+            "pay.ts",
+            "export class Pay extends Base {\n",
+            "  drop(order: Order) {\n    this.guard(order);\n  }\n}\n",
+        ),
+        (
+            base,
+            "P.cs",
+            "class P : Base\n",
+            "{\n    void Drop(Order order)\n    {\n    }\n}\n",
+        ),
+    ] {
+        let head = format!("{header}{body}");
+        assert_eq!(altered_by_new(guard, "open(x)", (path, &head)), Some(1), "{head}");
+        assert_eq!(altered_by(guard, "open(x)", (path, header, &head)), None, "{head}");
+    }
+    let header = "class Page(\n    Model,\n):\n";
+    let head = format!("{header}    def path(self):\n        return open(self.slug)\n");
+    assert_eq!(altered_by_new(MODEL, "open(x)", ("m.py", &head)), Some(2), "{head}");
 }
 
 #[test]
@@ -296,12 +327,19 @@ fn a_subclass_that_goes_around_the_guard_alters_its_use() {
         ("open(x)", "    PATTERN: str = \".*\"\n"),
         ("open(x)", "    @csrf_exempt\n    def post(self):\n        pass\n"),
         (
+            "open(x)",
+            "    def __getattribute__(self, name):\n        return noop\n",
+        ),
+        ("open(x)", "    reset_callbacks :process_action\n"),
+        ("open(x)", "    include Loose\n"),
+        ("open(x)", "    x = Object.assign(Page.prototype, {})\n"),
+        (
             "class Page(Model):\n    def post(self):",
             "    skip_before_action = 1\n",
         ),
     ] {
         let head = format!("{header}{member}");
-        assert_eq!(altered_by_new(MODEL, accused, ("m.py", &head)), Some(2), "{head}");
+        assert_eq!(altered_by(MODEL, accused, ("m.py", header, &head)), Some(2), "{head}");
         let elsewhere = format!("class Page(Other):\n{member}");
         let is_own = member.contains("clean");
         assert_eq!(
@@ -324,7 +362,8 @@ fn a_subclass_that_goes_around_the_guard_alters_its_use() {
             "impl Model for Page {\n    fn is_good(&self) -> bool {\n        true\n    }\n}\n",
         ),
     ] {
-        assert_eq!(altered_by_new(MODEL, "open(x)", (path, head)), Some(2), "{head}");
+        let header = &head[..=head.find('\n').expect("a line")];
+        assert_eq!(altered_by(MODEL, "open(x)", (path, header, head)), Some(2), "{head}");
     }
 }
 
@@ -337,6 +376,8 @@ fn another_thing_under_the_guards_name_alters_its_use() {
             ("a.py", "from util import noop as guard"),
             ("a.py", "def guard(order): pass"),
             ("a.py", "def drop(order, guard):"),
+            ("a.py", "with noop() as guard:"),
+            ("a.py", "except Failure as guard:"),
             ("a.py", "def drop(order, guard=noop):"),
             ("a.py", "drop = lambda guard: guard(1)"),
             ("a.py", "class guard(Base):"),
@@ -360,6 +401,10 @@ fn another_thing_under_the_guards_name_alters_its_use() {
             let head = format!("{line}\n");
             assert_eq!(altered_by_new(guard, accused, (path, &head)), Some(1), "{line}");
         }
+    }
+    for (module, line) in [("fakes", Some(1)), ("util", None)] {
+        let head = format!("from {module} import *\n\nguard(order)\n");
+        assert_eq!(altered_by_new(guard, "db.run(1)", ("a.py", &head)), line, "{head}");
     }
     for (path, line) in [
         ("a.ts", "type Checks = { a: 1 };"),
