@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const STAGES = ['lint', 'dependencies', 'workers', 'rust', 'examples', 'workerd', 'browser', 'docs', 'demo'];
+const STAGES = ['dependencies', 'workers', 'rust', 'examples', 'workerd', 'browser', 'docs', 'demo'];
 const END_TO_END = 'package(conclave) & binary(e2e)';
 
 /**
@@ -23,15 +23,15 @@ const RULES = [
   [/^deny\.toml$/, ['dependencies']],
   [/(^|\/)(AGENTS|README)\.md$/, ['docs']],
   // Crates, the Workers' apart: those run in other tests too.
-  [/^(workers\/|shared\/|wrangler\.toml)/, ['lint', 'workers', 'rust', 'examples', 'workerd', 'browser', 'docs', 'demo'], `CRATE + (${END_TO_END})`],
-  [/^tests\/support\/(bench|evidence|intruder)\//, ['lint', 'rust', 'examples'], 'CRATE'],
+  [/^(workers\/|shared\/|wrangler\.toml)/, ['workers', 'rust', 'examples', 'workerd', 'browser', 'docs', 'demo'], `CRATE + (${END_TO_END})`],
+  [/^tests\/support\/(bench|evidence|intruder)\//, ['rust', 'examples'], 'CRATE'],
   // And those that import it.
   [/^tests\/support\/([^/]+|seed\/.+)\.mjs$/, ['docs']],
-  [/^cli\//, ['lint', 'rust', 'examples', 'docs', 'demo'], 'CRATE'],
-  [/^tests\/support\/[^/]+\//, ['lint', 'rust', 'examples', 'docs', 'demo'], 'CRATE'],
+  [/^cli\//, ['rust', 'examples', 'docs', 'demo'], 'CRATE'],
+  [/^tests\/support\/[^/]+\//, ['rust', 'examples', 'docs', 'demo'], 'CRATE'],
   [/^prompts\//, ['rust', 'docs', 'demo'], 'rdeps(conclave-engine)'],
   // Tests.
-  [/^tests\/e2e\//, ['lint', 'rust'], END_TO_END],
+  [/^tests\/e2e\//, ['rust'], END_TO_END],
   [/^tests\/(failures|fixtures)\//, ['rust', 'docs'], 'all()'],
   [/^tests\/workers\//, ['workers', 'workerd']],
   [/^tests\/browser\//, ['workers', 'browser']],

@@ -23,12 +23,12 @@ test('a change needs the tests that it can break', () => {
   const of = (...paths) => needed(root, paths, readers);
   assert.deepEqual(of(), { stages: [], filter: '' });
   assert.deepEqual(of('docs/limits.md', 'README.md'), { stages: ['docs'], filter: '' });
-  assert.deepEqual(of('cli/gateway/src/lib.rs'), { stages: ['lint', 'rust', 'examples', 'docs', 'demo'], filter: 'rdeps(conclave-gateway)' });
+  assert.deepEqual(of('cli/gateway/src/lib.rs'), { stages: ['rust', 'examples', 'docs', 'demo'], filter: 'rdeps(conclave-gateway)' });
   assert.deepEqual(of('cli/plugins/gitlab/src/lib.rs', 'tests/e2e/hook.rs').filter, '(package(conclave) & binary(e2e)) + (rdeps(conclave-plugin-gitlab))');
   // The Workers run in the end-to-end tests, too, which no dependency says.
   const { stages, filter } = of('workers/review-tracker/src/quota.rs');
   assert.ok(filter.includes('rdeps(review-tracker)') && filter.includes('binary(e2e)'), filter);
-  assert.deepEqual(stages, ['lint', 'workers', 'rust', 'examples', 'workerd', 'browser', 'docs', 'demo']);
+  assert.deepEqual(stages, ['workers', 'rust', 'examples', 'workerd', 'browser', 'docs', 'demo']);
   assert.deepEqual(of('tests/browser/note.test.mjs').stages, ['workers', 'browser']);
   assert.equal(of('shared/src/lib.rs', 'Cargo.lock').filter, 'all()');
   assert.equal(of('a-new/kind-of.file').filter, 'all()', 'what no rule knows needs everything');
@@ -46,7 +46,7 @@ test('what a test, a crate or a script reads can break it', () => {
     ['docs/configuration.md', ['rust', 'docs'], ['package(conclave) & not binary(e2e)']],
     ['docs/writing-a-plugin.md', ['examples', 'docs'], []],
     ['docs/schema/config-document.schema.json', ['workers', 'workerd'], ['rdeps(reviewer-config)']],
-    ['templates/github/conclave.yml', ['lint', 'rust', 'demo', 'docs'], ['rdeps(conclave)']],
+    ['templates/github/conclave.yml', ['rust', 'demo', 'docs'], ['rdeps(conclave)']],
     ['templates/github/fork-1-untrusted.yml', ['rust', 'docs'], [`${e2e} & test(/^github_review::/)`]],
     ['action.yml', ['rust', 'docs'], [`${e2e} & test(/^github_review::/)`]],
     ['deploy/prometheus/alerts.yml', ['workers', 'workerd', 'docs'], []],
