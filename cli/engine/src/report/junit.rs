@@ -56,6 +56,7 @@ fn verdict(review: &Review) -> TestSuite {
     status.set_description(
         std::iter::once(&review.summary)
             .chain(&review.coverage.gaps)
+            .chain(&review.partial)
             .filter(|text| !text.is_empty())
             .cloned()
             .collect::<Vec<_>>()
@@ -148,6 +149,13 @@ mod tests {
         let report = render_junit(&review);
         assert!(
             report.contains("errors=\"1\"") && report.contains("security failed"),
+            "{report}"
+        );
+        let mut review = self::review();
+        review.partial = Some("all of the budget is spent".into());
+        let report = render_junit(&review);
+        assert!(
+            report.contains("errors=\"1\"") && report.contains("all of the budget is spent"),
             "{report}"
         );
     }

@@ -14,7 +14,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const FINGERPRINT: &str = "conclave/v1";
 
 /// The findings that stand as a SARIF log with one run. What was not reviewed is told in it: a consumer that reads
-/// `executionSuccessful` does not take an incomplete review for a clean one.
+/// `executionSuccessful` does not take an incomplete review for a clean one, or a change without anything to review for a failure.
 pub fn render_sarif(review: &Review) -> Value {
     let standing: Vec<&JudgedFinding> = review.surviving().collect();
     let mut rules: BTreeMap<&str, usize> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub fn render_sarif(review: &Review) -> Value {
             "columnKind": "unicodeCodePoints",
             "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
             "invocations": [{
-                "executionSuccessful": review.is_complete(),
+                "executionSuccessful": review.is_complete() || review.is_of_nothing(),
                 "toolExecutionNotifications": notifications(review),
             }],
             "results": results,

@@ -122,4 +122,10 @@ fn an_incomplete_review_is_no_successful_run() {
     let note = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
     assert_eq!(note["message"]["text"], "Not reviewed: security failed");
     assert_eq!(note["level"], "error");
+    // A budget that cut the judge off leaves no gap.
+    let mut review = full();
+    review.coverage.gaps.clear();
+    assert_eq!(successful(&review), true, "objecting is no failure");
+    review.partial = Some("all of the budget of 1 model calls for the run is spent, without coordinator".into());
+    assert_eq!(successful(&review), false);
 }

@@ -93,6 +93,7 @@ mod tests {
         let sarif = render_sarif(&nothing);
         let run = &sarif["runs"][0];
         assert_eq!(run["results"], serde_json::json!([]));
+        assert_eq!(run["invocations"][0]["executionSuccessful"], true, "nothing has failed");
         let told = &run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
         assert_eq!(told, "There was nothing to review: main adds nothing to `feature`.");
         assert_eq!(render_code_quality(&nothing), serde_json::json!([]));
