@@ -45,4 +45,4 @@ pub use routing::{
     SkippedModel, effort, explain_route, fallback, known_providers, named_models, route,
 };
 pub use schema::schema;
-pub use validate::{MAX_CHAIN, MAX_PROJECTS, mixed_cycles, validate};
+pub use validate::{MAX_CHAIN, MAX_DOCUMENT_BYTES, MAX_PROJECTS, mixed_cycles, validate};

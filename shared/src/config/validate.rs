@@ -11,6 +11,8 @@ use crate::{
     risk::{RiskRules, RiskTier, SecurityPaths},
 };
 
+/// Maximum bytes of a document that the Worker is sent. That of a big installation has some ten kilobytes.
+pub const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 /// Maximum length of a failback chain, in models.
 pub const MAX_CHAIN: usize = 5;
 /// Maximum number of a document's entries for projects. Every read looks at all of them.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ProviderSwitch, SCHEMA_VERSION, hidden_character, unknown_fields},
+    config::{MAX_DOCUMENT_BYTES, ProviderSwitch, SCHEMA_VERSION, hidden_character, unknown_fields},
     model::ModelId,
 };
 use conclave_worker_common::{
@@ -27,8 +27,6 @@ pub(crate) const ADMIN_TOKENS: &str = "ADMIN_TOKENS";
 pub(crate) const READER_TOKENS: &str = "READER_TOKENS";
 /// The binding that counts administrators' requests by token.
 const REQUESTS: &str = "ADMIN_REQUESTS";
-/// The largest body. A document of a big installation has some ten kilobytes.
-const MAX_BODY: usize = 256 * 1024;
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 500;
 /// Maximum number of revisions in one answer.
@@ -239,7 +237,7 @@ async fn body<T: DeserializeOwned>(request: &mut Request) -> Outcome<T> {
     if !is_json(request)? {
         return Err(refusal(&texts::not_json())?);
     }
-    let bytes = read_capped(request, MAX_BODY).await?;
+    let bytes = read_capped(request, MAX_DOCUMENT_BYTES).await?;
     match serde_json::from_slice(&bytes) {
         Ok(body) => Ok(body),
         Err(error) => Err(refusal(&texts::bad_body(&error))?),

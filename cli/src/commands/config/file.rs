@@ -1,18 +1,20 @@
 //! A document in a file: its text, and the JSON in it without keys that are there twice.
 
 use std::{
-    fs::OpenOptions,
+    fs::{File, OpenOptions},
     io::{ErrorKind, Read, Write},
 };
 
 use camino::Utf8Path;
 use conclave_engine::json::read_strictly;
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document};
-use conclave_shared::config::ConfigFault;
+use conclave_shared::config::{ConfigFault, MAX_DOCUMENT_BYTES};
 use serde_json::Value;
 
 use crate::exit::Failure;
 
+/// Maximum bytes of a text that are read. It is longer than what is sent of it, which is without line breaks and indents.
+const MAX_TEXT: usize = 4 * MAX_DOCUMENT_BYTES;
 /// Mark that some editors put in front of a text in UTF-8.
 const UTF_8_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Marks in front of a text in UTF-16, by the order of its bytes.
@@ -21,13 +23,18 @@ const UTF_16_MARKS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
 /// The document in a file or, for `-`, on standard input; or why what is there is not one.
 pub(super) fn document(file: &Utf8Path) -> Result<Result<Value, ConfigFault>, Failure> {
     let bytes = if file == "-" {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().read_to_end(&mut bytes);
-        read.map(|_| bytes)
+        bounded(std::io::stdin())
     } else {
-        std::fs::read(file)
+        File::open(file).and_then(bounded)
     };
     Ok(parse(&bytes.map_err(Failure::io(format!("read {file}")))?))
+}
+
+/// All bytes, or of a text that is too long as many as show it: a device has no end.
+fn bounded(source: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MAX_TEXT as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Keeps a copy of a stored document in the current directory, and returns the file's name. Two copies of one document are one file.
@@ -59,6 +66,12 @@ fn parse(bytes: &[u8]) -> Result<Value, ConfigFault> {
         pointer: String::new(),
         detail,
     };
+    let at_most = format!("the Worker takes {MAX_DOCUMENT_BYTES} at most");
+    if bytes.len() > MAX_TEXT {
+        return Err(fault(format!(
+            "has more than {MAX_TEXT} bytes; {at_most}, without line breaks and indents"
+        )));
+    }
     if UTF_16_MARKS.iter().any(|mark| bytes.starts_with(mark)) {
         return Err(fault("is UTF-16: save it as UTF-8".to_owned()));
     }
@@ -70,7 +83,15 @@ fn parse(bytes: &[u8]) -> Result<Value, ConfigFault> {
             empty_document()
         )));
     }
-    read_strictly(text, str::to_owned).map_err(|error| fault(format!("is not JSON that can be used: {error}")))
+    let document = read_strictly(text, str::to_owned);
+    let document = document.map_err(|error| fault(format!("is not JSON that can be used: {error}")))?;
+    let sent = document.to_string().len();
+    if sent > MAX_DOCUMENT_BYTES {
+        return Err(fault(format!(
+            "has {sent} bytes without line breaks and indents; {at_most}"
+        )));
+    }
+    Ok(document)
 }
 
 #[cfg(test)]
@@ -112,6 +133,23 @@ mod tests {
             Ok(serde_json::json!({})),
             "the mark is not a part of the text"
         );
+    }
+
+    #[test]
+    fn what_the_worker_would_not_take_is_a_fault_and_is_not_read_to_its_end() {
+        let endless = bounded(std::io::repeat(b' ')).expect("read");
+        let fault = parse(&endless).expect_err("too long");
+        assert!(
+            fault
+                .detail
+                .starts_with("has more than 1048576 bytes; the Worker takes 262144 at most"),
+            "{fault:?}"
+        );
+        let indented = format!("{{{}\"a\":1}}", " ".repeat(2 * MAX_DOCUMENT_BYTES));
+        assert_eq!(parse(indented.as_bytes()), Ok(serde_json::json!({ "a": 1 })));
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_DOCUMENT_BYTES));
+        let fault = parse(long.as_bytes()).expect_err("too large");
+        assert!(fault.detail.starts_with("has 262152 bytes"), "{fault:?}");
     }
 
     #[test]
