@@ -108,10 +108,19 @@ fn run_to_exit(
 fn delivered(exit: Exit, output: &Output) -> Exit {
     let Some(error) = output::lost() else { return exit };
     fail(output, &Failure::io("write to standard output")(error));
+    if let Some(note) = made_all_the_same(output) {
+        output.note(&note);
+    }
     match exit {
         Exit::Reviewed => Exit::Usage,
         exit => exit,
     }
+}
+
+/// What is said of a command that has changed something and could not print that: who reads the exit code alone would do it again.
+fn made_all_the_same(output: &Output) -> Option<String> {
+    let change = output.change()?;
+    Some(format!("The command was carried out all the same: {}", change.trim()))
 }
 
 /// Shows a failure, and what can be done where the machine gives too little.
@@ -174,6 +183,16 @@ fn show_usage(error: &clap::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_whose_text_was_lost_is_said_to_be_made() {
+        let output = Output::default();
+        let made = || made_all_the_same(&output.clone());
+        assert_eq!(made(), None, "nothing was changed");
+        output.print_change("openai is on (revision 7).".to_owned(), None);
+        let said = "The command was carried out all the same: openai is on (revision 7).";
+        assert_eq!(made().as_deref(), Some(said));
+    }
 
     #[test]
     fn wrong_arguments_fail_a_command_but_stop_no_push() {

@@ -196,6 +196,8 @@ pub(crate) struct Output {
     redactor: Redactor,
     /// The sentences of warnings and remedies so far.
     said: Arc<Mutex<BTreeSet<String>>>,
+    /// What the command has changed, in the words that were printed.
+    change: Arc<Mutex<Option<String>>>,
 }
 
 impl Output {
@@ -203,6 +205,7 @@ impl Output {
         Self {
             redactor,
             said: Arc::default(),
+            change: Arc::default(),
         }
     }
 
@@ -219,6 +222,20 @@ impl Output {
     /// Prints a result as JSON.
     pub(crate) fn print_json(&self, result: &impl Serialize) {
         print_clean(&door::clean(self.json(result).trim_end(), Keep::Signs));
+    }
+
+    /// Prints what the command has changed: this text, or its result where JSON is asked for.
+    pub(crate) fn print_change(&self, text: String, result: Option<&Value>) {
+        match result {
+            Some(result) => self.print_json(result),
+            None => self.print(&text),
+        }
+        *self.change.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+
+    /// Returns what the command has changed, if it has. Who could not read it on standard output has to be told otherwise.
+    pub(crate) fn change(&self) -> Option<String> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Prints a review on standard output.

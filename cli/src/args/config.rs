@@ -3,15 +3,14 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
-const AFTER_HELP: &str =
-    "A provider is down:  conclave config provider off anthropic --reason 'incident 7'
+const AFTER_HELP: &str = "A provider is down:  conclave config provider off anthropic --reason 'incident 7'
 and when it is back:  conclave config provider on anthropic
 
 The Worker's address is in CONCLAVE_CONFIG_URL, an administrator's token in CONCLAVE_CONFIG_ADMIN_TOKEN;
 `show` also takes a reader's (CONCLAVE_CONFIG_TOKEN), `validate` needs neither.
 
-Exit codes: 0 done; 1 `diff` found differences, or `validate` faults, broken JSON included; 2 bad usage, or refused; 3 the
-service failed.";
+Exit codes: 0 done; 1 `diff` found differences, or `validate` faults, broken JSON included; 2 bad usage, refused, or the
+result could not be written (standard error says so where a change was made all the same); 3 the service failed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]

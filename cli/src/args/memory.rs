@@ -11,7 +11,8 @@ const AFTER_HELP: &str =
 Reviews leave out what people of a project have turned down in two changes, and point reviewers to files with many
 fixes. `memory = false` under `[review]` in .conclave.toml, or --no-memory, switches both off.
 
-Exit codes: 0 done; 2 bad usage, or refused; 3 the tracker failed.";
+Exit codes: 0 done; 2 bad usage, refused, or the result could not be written (standard error says so where it was
+forgotten all the same); 3 the tracker failed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]

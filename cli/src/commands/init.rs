@@ -87,7 +87,7 @@ pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exi
             }
             written.push(file.path);
         }
-        output.print(&page::init_written(&root, &written));
+        output.print_change(page::init_written(&root, &written), None);
     }
     output.print(&page::init_steps(&by_hand(&answers, &files)));
     Ok(Exit::Reviewed)

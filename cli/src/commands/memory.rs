@@ -66,11 +66,9 @@ async fn clear(arguments: &ClearMemoryArguments, context: &Context) -> Result<Ex
     };
     confirm(&question, arguments.yes, output)?;
     let forgotten = client.forget(&project, arguments.finding.as_deref()).await?;
-    if arguments.shown.json {
-        output.print_json(&json!({ "project": project, "forgotten": forgotten.findings }));
-    } else {
-        output.print(&page::forgotten(&project, forgotten.findings));
-    }
+    let result = json!({ "project": project, "forgotten": forgotten.findings });
+    let text = page::forgotten(&project, forgotten.findings);
+    output.print_change(text, arguments.shown.json.then_some(&result));
     Ok(Exit::Reviewed)
 }
 

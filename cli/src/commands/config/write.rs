@@ -244,12 +244,9 @@ impl Session<'_> {
     }
 
     fn done(&self, change: &ChangeArguments, revision: u64, text: &str) -> Exit {
-        if change.shown.json {
-            self.output
-                .print_json(&json!({ "changed": true, "revision": revision }));
-        } else {
-            self.output.print(&format!("{text} (revision {revision})."));
-        }
+        let result = json!({ "changed": true, "revision": revision });
+        let text = format!("{text} (revision {revision}).");
+        self.output.print_change(text, change.shown.json.then_some(&result));
         Exit::Reviewed
     }
 }
