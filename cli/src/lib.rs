@@ -117,7 +117,8 @@ fn delivered(exit: Exit, output: &Output) -> Exit {
     }
 }
 
-/// What is said of a command that has changed something and could not print that: who reads the exit code alone would do it again.
+/// Returns the note on a command that has changed something and could not print that: a script that reads the exit code alone would do it
+/// again.
 fn made_all_the_same(output: &Output) -> Option<String> {
     let change = output.change()?;
     Some(format!("The command was carried out all the same: {}", change.trim()))
@@ -132,7 +133,7 @@ fn fail(output: &Output, failure: &Failure) {
     if let Some(remedy) = crash::remedy(&text).filter(|_| !is_said) {
         output.remedy(remedy);
     }
-    if let Some(remedy) = conclave_certificates::remedy(&text) {
+    if let Some(remedy) = conclave_certificates::remedy(&text).filter(|remedy| !text.contains(remedy.as_str())) {
         output.note(&exit::capitalized(&remedy));
     }
 }

@@ -196,7 +196,7 @@ pub(crate) struct Output {
     redactor: Redactor,
     /// The sentences of warnings and remedies so far.
     said: Arc<Mutex<BTreeSet<String>>>,
-    /// What the command has changed, in the words that were printed.
+    /// The change that the command has made, in the words that were printed.
     change: Arc<Mutex<Option<String>>>,
 }
 
@@ -233,7 +233,7 @@ impl Output {
         *self.change.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 
-    /// Returns what the command has changed, if it has. Who could not read it on standard output has to be told otherwise.
+    /// Returns what the command has changed, if it has. It has to be said otherwise where standard output could not be written.
     pub(crate) fn change(&self) -> Option<String> {
         self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

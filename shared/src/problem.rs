@@ -8,6 +8,9 @@ pub const CONTENT_TYPE: &str = "application/problem+json";
 /// The kind of problem of an administrator's request with a token that only reads.
 pub const READERS_TOKEN: &str = "readers-token";
 
+/// The kind of problem of a request about a revision that there is not.
+pub const NO_SUCH_REVISION: &str = "no-such-revision";
+
 /// An error answer. `detail` is written for the caller; it never carries a secret, a token or internals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {

@@ -109,7 +109,7 @@ async fn an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so
             Behavior::Bytes(head(half.len()) + half),
             "answered something that is not a configuration",
         ),
-        (Behavior::Bytes(String::new()), "cannot be reached"),
+        (Behavior::Bytes(String::new()), "broke the connection off ("),
         (
             whole(&json!({"schema_version": 2, "models": {"standard": ["anthropic/claude-haiku-4-5"]}})),
             "of schema version 2",

@@ -144,8 +144,21 @@ async fn one_file_of_certificates_lets_every_client_of_the_program_in() {
     }
 
     // Without the file the program trusts none of them, and says which.
-    let wary = review(&["config", "get"]).run().await.expect_code(3);
-    assert!(wary.stderr.contains("cannot be reached"), "{}", wary.stderr);
+    let untrusted = "localhost cannot be reached (invalid peer certificate";
+    for command in [
+        &["config", "get"][..],
+        &["config", "show"],
+        &["memory", "show", "--project", "p"],
+    ] {
+        let wary = review(command).run().await.expect_code(3);
+        let text = wary.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [untrusted, "in CONCLAVE_CA_FILE"] {
+            assert_eq!(text.matches(part).count(), 1, "{command:?}: {text}");
+        }
+    }
+    let doctor = review(&["doctor"]).run().await;
+    let text = doctor.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches(untrusted).count(), 2, "{text}");
     let plan = review(&["plan", "main..feature"]).run().await.expect_code(0);
     let text = plan.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("localhost cannot be reached"), "{text}");

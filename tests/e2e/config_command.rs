@@ -127,7 +127,10 @@ async fn a_provider_is_switched_off_and_on_again_and_the_history_says_why() {
         .env("CONCLAVE_CONFIG_ADMIN_TOKEN", Workers::ADMIN_TOKEN);
     let lost = lost.run().await.expect_code(2);
     let said = lost.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["The command was carried out all the same: openai is on: ", "(revision 6)."] {
+    for part in [
+        "The command was carried out all the same: openai is on: ",
+        "(revision 6).",
+    ] {
         assert!(said.contains(part), "{}", lost.stderr);
     }
 }

@@ -1,9 +1,13 @@
 //! Certificates to trust: the system's, and those of a company's own authority, which a user names in a file.
 //!
 //! Every HTTPS client of the program gets them from here, so that a file that works for one of them works for all, and one that does not
-//! is refused by all in the same words; and so does a system that has none.
+//! is refused by all in the same words; and so does a system that has none. What is said of a connection that failed is here, too: it is
+//! most often a certificate that is not trusted.
 
+mod connection;
 mod verifier;
+
+pub use connection::{FailedConnection, innermost, next_step, redirect_target, remedy, shown};
 
 use std::{
     path::{Path, PathBuf},
@@ -73,46 +77,6 @@ static PAST_PROXIES: AtomicBool = AtomicBool::new(false);
 /// reads that variable itself, and takes the `*` for hosts with a name alone, not for IP addresses.
 pub fn go_past_proxies() {
     PAST_PROXIES.store(true, Ordering::Relaxed);
-}
-
-/// Returns the next step after a connection that was not made, if its error is one of trust: in the server's certificate, or of a proxy.
-pub fn remedy(error: &str) -> Option<String> {
-    const OF_AUTHORITY: [&str; 1] = ["causedasendentity"];
-    const OF_ANOTHER_NAME: [&str; 2] = ["not valid for name", "notvalidforname"];
-    const EXPIRED: [&str; 2] = ["certificate expired", "certificate: expired"];
-    const NOT_YET_VALID: [&str; 2] = ["certificate not valid yet", "notvalidyet"];
-    const UNTRUSTED: [&str; 3] = ["peer certificate", "unknownissuer", "certificate verification failed"];
-    const UNKNOWN_TO_PROXY: [&str; 2] = ["proxy authorization required", "407 proxy"];
-    let lower = error.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-    let step = if says(&OF_AUTHORITY) {
-        "the certificate that the server shows is an authority's (CA:TRUE): name this very certificate (PEM) in CONCLAVE_CA_FILE, or with \
-         --ca-file where the command has it, or give the server one that is not (`openssl req -x509 -addext \
-         basicConstraints=critical,CA:FALSE …`)"
-    } else if says(&OF_ANOTHER_NAME) {
-        return Some(format!(
-            "the certificate that the server shows is for other names than {}: correct the address, or give the server a certificate \
-             that has this name as a subjectAltName",
-            name_asked_for(error).unwrap_or("that of the address")
-        ));
-    } else if says(&EXPIRED) {
-        "the certificate that the server shows has expired: have it renewed there, or correct this machine's clock"
-    } else if says(&NOT_YET_VALID) {
-        "the certificate that the server shows is not valid yet: correct this machine's clock, or the server's certificate"
-    } else if says(&UNTRUSTED) {
-        "name the certificates of your authority (PEM) in CONCLAVE_CA_FILE, or with --ca-file where the command has it"
-    } else if says(&UNKNOWN_TO_PROXY) {
-        "put user and password into the proxy's address, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
-    } else {
-        return None;
-    };
-    Some(step.to_owned())
-}
-
-/// The name that a certificate was not valid for, as rustls says it.
-fn name_asked_for(error: &str) -> Option<&str> {
-    let (_, behind) = error.split_once("not valid for name \"")?;
-    behind.split_once('"').map(|(name, _)| name)
 }
 
 /// Certificates that are trusted besides the system's.
@@ -233,15 +197,6 @@ fn problem(error: rustls::Error) -> String {
     }
 }
 
-/// The innermost cause of an error, which is the one that says it; no address, which may have a password in it.
-pub fn innermost(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use reqwest::Certificate;
@@ -290,47 +245,6 @@ mod tests {
         std::fs::write(&file, certificate()).expect("written");
         let own = ExtraCertificates::read([&file]).expect("read");
         own.client(Client::builder(), [&secure]).expect("a client");
-    }
-
-    #[test]
-    fn a_connection_that_lacks_trust_says_what_to_set() {
-        for (error, says) in [
-            (
-                "client error (Connect): invalid peer certificate: UnknownIssuer",
-                Some("CONCLAVE_CA_FILE"),
-            ),
-            (
-                "client error (Connect): tunnel error: proxy authorization required",
-                Some("HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"),
-            ),
-            (
-                "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))",
-                Some("name this very certificate (PEM) in CONCLAVE_CA_FILE"),
-            ),
-            (
-                "invalid peer certificate: certificate not valid for name \"a.example\"; certificate is only valid for DnsName(\"b\")",
-                Some("is for other names than a.example: correct the address"),
-            ),
-            (
-                "invalid peer certificate: NotValidForName",
-                Some("is for other names than that of the address"),
-            ),
-            (
-                "invalid peer certificate: certificate expired: verification time 2 (UNIX), but certificate is not valid after 1",
-                Some("has expired: have it renewed"),
-            ),
-            (
-                "invalid peer certificate: certificate not valid yet: verification time 1 (UNIX)",
-                Some("correct this machine's clock"),
-            ),
-            ("tcp connect error: Connection refused (os error 111)", None),
-            ("the certificates in ca.pem cannot be used: it is empty", None),
-        ] {
-            let remedy = remedy(error);
-            assert_eq!(remedy.is_some(), says.is_some(), "{error}");
-            let remedy = remedy.unwrap_or_default();
-            assert!(remedy.contains(says.unwrap_or_default()), "{remedy}");
-        }
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Review {
         self.verdict.approves() && !self.from_fork && !self.needs_person()
     }
 
-    /// Whether all that had to be reviewed was, by all who had to review and judge it: no budget, time limit or signal cut it short.
+    /// Returns whether all that had to be reviewed was, by all who had to review and judge it: no budget, time limit or signal cut it short.
     pub fn is_complete(&self) -> bool {
         self.verdict != Verdict::Inconclusive && self.coverage.gaps.is_empty() && self.partial.is_none()
     }

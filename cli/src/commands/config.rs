@@ -104,6 +104,7 @@ impl Session<'_> {
             Err(Unanswered {
                 problem,
                 is_denied: true,
+                ..
             }) => Err(Failure::Config(AdminError::Denied { host, problem })),
             Err(Unanswered { problem, .. }) => Err(Failure::Config(AdminError::Service { host, problem })),
         }

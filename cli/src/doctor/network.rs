@@ -50,19 +50,9 @@ async fn proxy(named: &NamedProxy<'_>, limit: Duration) -> Check {
     ))
 }
 
-/// What to do about a server that cannot be reached.
+/// The next step for a server that cannot be reached.
 pub(super) fn unreachable_step(problem: &str) -> String {
-    if let Some(remedy) = conclave_certificates::remedy(problem) {
-        return remedy;
-    }
-    let problem = problem.to_lowercase();
-    if problem.contains("dns") || problem.contains("resolve") || problem.contains("lookup") {
-        return "correct the address, or the name service of this machine".to_owned();
-    }
-    format!(
-        "see that this machine may connect there; a proxy goes into {}",
-        names::HTTPS_PROXY
-    )
+    conclave_certificates::next_step(problem, "the address")
 }
 
 #[cfg(test)]

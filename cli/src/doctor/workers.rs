@@ -1,7 +1,8 @@
 //! Both Workers: do they answer, take their tokens, and have what they need?
 
-use conclave_plugin_reviewer_config::effective;
-use conclave_plugin_telemetry::probe;
+use conclave_certificates::{FailedConnection, remedy};
+use conclave_plugin_reviewer_config::{Unanswered, effective};
+use conclave_plugin_telemetry::{ProbeError, probe};
 use conclave_shared::telemetry::BatchAnswer;
 use uuid::Uuid;
 
@@ -39,6 +40,10 @@ pub(super) async fn config(request: &Request<'_>) -> Found {
                 }
             }
         }
+        Err(Unanswered {
+            connection: Some(failed),
+            ..
+        }) => unreached(NAME, &host, &failed),
         Err(unanswered) => refused(NAME, &host, &unanswered.problem),
     })
 }
@@ -89,7 +94,8 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
         )
         .next("set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS, or leave that credential out"),
         Ok(_) => Check::ok(NAME, format!("{host} takes events")),
-        Err(problem) => refused(NAME, host, &problem),
+        Err(ProbeError::Connection(failed)) => unreached(NAME, host, &failed),
+        Err(ProbeError::Refused(problem)) => refused(NAME, host, &problem),
     })
 }
 
@@ -105,23 +111,34 @@ fn without_token(name: &str, text: &str) -> Check {
     }
 }
 
-/// What a Worker, or the way to it, did instead of answering.
+/// The end of the next step where a Worker does not answer.
+const IS_IT_THERE: &str = "reviews go on without it, with a warning. Is the Worker deployed (`scripts/deploy`)?";
+
+/// A connection to a Worker that failed.
+fn unreached(name: &str, host: &str, failed: &FailedConnection) -> Check {
+    let check = Check::failure(name, format!("{host} {}", failed.problem));
+    // A server that is not trusted is there.
+    match remedy(&failed.problem) {
+        Some(remedy) => check.next(remedy),
+        None => check.next(format!("{}; {IS_IT_THERE}", failed.next_step)),
+    }
+}
+
+/// A Worker that does something else than to answer.
 fn refused(name: &str, host: &str, problem: &str) -> Check {
     let check = Check::failure(name, format!("{host} {problem}"));
     if let Some((wrong, step)) = problem.split_once(": ")
-        && (wrong.starts_with("refused") || wrong.starts_with("cannot be asked"))
+        && ["refused", "cannot be asked", "redirects to", "answered 404"]
+            .iter()
+            .any(|begins| wrong.starts_with(begins))
     {
         return Check::failure(name, format!("{host} {wrong}")).next(step);
     }
     if let Some((wrong, step)) = problem.split_once(". ") {
         return Check::failure(name, format!("{host} {wrong}")).next(step);
     }
-    let late = problem.contains("did not answer");
-    if late || problem.contains("cannot be reached") {
-        return check.next(format!(
-            "{}; reviews go on without it, with a warning. Is the Worker deployed (`scripts/deploy`)?",
-            unreachable_step(problem)
-        ));
+    if problem.contains("did not answer") {
+        return check.next(format!("{}; {IS_IT_THERE}", unreachable_step(problem)));
     }
     check.next(format!(
         "see the Worker's log (`wrangler tail`) and its address in {}",

@@ -3,7 +3,7 @@
 use conclave_shared::{
     config::ConfigFault,
     model::ModelId,
-    problem::{Problem, READERS_TOKEN},
+    problem::{self, Problem, READERS_TOKEN},
 };
 use conclave_worker_common::{BAD_REQUEST, OTHER_PROJECT, ProblemKind};
 
@@ -12,7 +12,7 @@ use crate::keys::MAX_SWITCHES;
 const BAD_BODY: ProblemKind = ProblemKind(400, "bad-body", "Unreadable body");
 const BAD_REASON: ProblemKind = ProblemKind(400, "bad-reason", "Bad reason");
 const READERS: ProblemKind = ProblemKind(401, READERS_TOKEN, "Unauthorized");
-const NO_SUCH_REVISION: ProblemKind = ProblemKind(404, "no-such-revision", "No such revision");
+const NO_SUCH_REVISION: ProblemKind = ProblemKind(404, problem::NO_SUCH_REVISION, "No such revision");
 const UNUSABLE_DOCUMENT: ProblemKind = ProblemKind(409, "unusable-document", "Unusable document");
 const STALE: ProblemKind = ProblemKind(412, "stale", "Changed meanwhile");
 const NOT_JSON: ProblemKind = ProblemKind(415, "not-json", "Not JSON");

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use conclave_certificates::ExtraCertificates;
+use conclave_certificates::{ExtraCertificates, redirect_target};
 use conclave_shared::{
     config::{self, ConfigDocument, ConfigFault, ProviderSwitch},
     model::ModelId,
-    problem::{Problem, ProblemItem, READERS_TOKEN},
+    problem::{NO_SUCH_REVISION, Problem, ProblemItem, READERS_TOKEN},
     routes,
 };
 use reqwest::{
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::fetch::{FetchError, MAX_BYTES, read, redirect};
+use crate::fetch::{FetchError, MAX_BYTES, read};
 
 /// The time for one request. An operator waits longer than a review may.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -180,7 +180,7 @@ impl AdminClient {
             .client(client, [&url])
             .map_err(|error| AdminError::Service {
                 host: host(&url),
-                problem: format!("cannot be asked: {error}"),
+                problem: FetchError::from(error).to_string(),
             })?;
         Ok(Self { client, url, token })
     }
@@ -190,10 +190,10 @@ impl AdminClient {
         let response = self
             .send(self.request(Method::GET, routes::CONFIG_DOCUMENT, &[]))
             .await?;
-        let tag = document_tag(&response).map_err(|error| self.service(error.to_string()))?;
-        let body = read(response, MAX_STORED)
-            .await
-            .map_err(|error: FetchError| self.service(error.to_string()))?;
+        // An answer that breaks off, or is too large, is reported as such first.
+        let tag = document_tag(&response);
+        let body = read(response, MAX_STORED).await.map_err(|error| self.service(&error))?;
+        let tag = tag.map_err(|error| self.service(&error))?;
         let text = String::from_utf8_lossy(&body).into_owned();
         let document = serde_json::from_str(&text).map_err(|error| error.to_string());
         Ok(StoredDocument { text, document, tag })
@@ -268,16 +268,16 @@ impl AdminClient {
     async fn send(&self, request: RequestBuilder) -> Result<Response, AdminError> {
         let response = request.send().await.map_err(|error| {
             let problem = if error.is_timeout() {
-                format!("did not answer within {} s", LIMIT.as_secs())
+                FetchError::Late(LIMIT)
             } else {
-                format!("cannot be reached: {}", error.without_url())
+                FetchError::connection(error)
             };
-            self.service(problem)
+            self.service(&problem)
         })?;
         let status = response.status();
         match status.as_u16() {
             200 => Ok(response),
-            401 => {
+            401 | 403 => {
                 let body = read(response, MAX_BYTES).await.unwrap_or_default();
                 let problem = serde_json::from_slice::<Problem>(&body).ok();
                 let reads = problem.is_some_and(|problem| problem.kind.ends_with(READERS_TOKEN));
@@ -285,29 +285,31 @@ impl AdminClient {
                 Err(error(host(&self.url)))
             }
             412 => Err(AdminError::Stale),
-            _ if status.is_redirection() => Err(self.service(redirect(&response).to_string())),
+            _ if status.is_redirection() => Err(self.service(&FetchError::Redirect(redirect_target(&response)))),
             code => {
+                let nothing = FetchError::not_found(&response);
                 let body = read(response, MAX_BYTES).await.unwrap_or_default();
-                match serde_json::from_slice::<Problem>(&body) {
-                    Ok(problem) if status.is_client_error() => Err(AdminError::Problem(problem)),
-                    Ok(problem) => Err(self.service(format!("answered {code}: {}", problem.detail))),
-                    Err(_) => Err(self.service(format!("answered {code}"))),
-                }
+                let problem = serde_json::from_slice::<Problem>(&body).ok();
+                // Without that kind of problem it is the Worker that is not there.
+                let problem = problem.filter(|problem| code != 404 || problem.kind.ends_with(NO_SUCH_REVISION));
+                Err(match problem {
+                    None if code == 404 => self.service(&nothing),
+                    Some(problem) if status.is_client_error() => AdminError::Problem(problem),
+                    problem => self.service(&FetchError::Status(code, problem.map(|problem| problem.detail))),
+                })
             }
         }
     }
 
     async fn parse<T: DeserializeOwned>(&self, response: Response) -> Result<T, AdminError> {
-        let body = read(response, MAX_BYTES)
-            .await
-            .map_err(|error: FetchError| self.service(error.to_string()))?;
-        serde_json::from_slice(&body).map_err(|error| self.service(FetchError::Garbage(error.to_string()).to_string()))
+        let body = read(response, MAX_BYTES).await.map_err(|error| self.service(&error))?;
+        serde_json::from_slice(&body).map_err(|error| self.service(&FetchError::Garbage(error.to_string())))
     }
 
-    fn service(&self, problem: String) -> AdminError {
+    fn service(&self, problem: &FetchError) -> AdminError {
         AdminError::Service {
             host: host(&self.url),
-            problem,
+            problem: problem.to_string(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use conclave_certificates::{ClientError, FailedConnection, redirect_target, shown};
 use conclave_job_token::JobTokenError;
 use conclave_shared::{
     config::{EffectiveConfig, ProjectRules, SCHEMA_VERSION, validate},
@@ -11,7 +12,7 @@ use conclave_shared::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use reqwest::{
     Client, Response,
-    header::{AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION},
+    header::{AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH},
     redirect::Policy,
 };
 use secrecy::ExposeSecret;
@@ -21,13 +22,18 @@ use crate::{ConfigAccess, ConfigSource};
 /// The largest document that is read, in bytes.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
+/// The setting that has the Worker's address.
+const URL_SETTING: &str = "CONCLAVE_CONFIG_URL";
+
 /// Why there is no remote configuration.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("did not answer within {} s", .0.as_secs())]
     Late(Duration),
-    #[error("cannot be reached: {0}")]
-    Unreachable(String),
+    #[error("cannot be reached, because {0}")]
+    NoClient(#[from] ClientError),
+    #[error(transparent)]
+    Connection(FailedConnection),
     #[error(
         "cannot be asked without a token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS, or have the job ask for \
          CONCLAVE_CONFIG_OIDC_TOKEN (`id_tokens` of the CI component; on GitHub, `id-token: write` among the job's permissions is enough)"
@@ -54,6 +60,9 @@ pub(crate) enum FetchError {
         "redirects to {0}: set CONCLAVE_CONFIG_URL to the Worker's own address, and let machines pass what asks people to log in"
     )]
     Redirect(String),
+    /// Nothing is at this address.
+    #[error("answered 404 at {0}: set CONCLAVE_CONFIG_URL to the reviewer-config Worker's own address")]
+    NotFound(String),
     /// With the service's own words about it, if it has any.
     #[error("answered {0}{words}", words = in_brackets(.1.as_deref()))]
     Status(u16, Option<String>),
@@ -76,6 +85,16 @@ fn in_brackets(words: Option<&str>) -> String {
 }
 
 impl FetchError {
+    /// Nothing came, or not all of it.
+    pub(crate) fn connection(error: reqwest::Error) -> Self {
+        Self::Connection(FailedConnection::new(error, URL_SETTING))
+    }
+
+    /// There is nothing where the service was asked.
+    pub(crate) fn not_found(response: &Response) -> Self {
+        Self::NotFound(shown(response.url()))
+    }
+
     /// Returns whether there is a document that cannot be read.
     pub(crate) const fn is_broken_document(&self) -> bool {
         matches!(
@@ -130,7 +149,7 @@ impl Fetcher {
         let client = Client::builder().redirect(Policy::none());
         let client = source.certificates.client(client, [&source.url]);
         Ok(Self {
-            client: client.map_err(|error| FetchError::Unreachable(error.to_string()))?,
+            client: client?,
             source,
             tag: None,
             accepted: 0,
@@ -212,10 +231,7 @@ impl Fetcher {
         if let Some(tag) = &self.tag {
             request = request.header(IF_NONE_MATCH, tag.clone());
         }
-        let response = request
-            .send()
-            .await
-            .map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
+        let response = request.send().await.map_err(FetchError::connection)?;
         let tag = response.headers().get(ETAG).cloned();
         match response.status().as_u16() {
             304 if self.tag.is_some() => Ok(None),
@@ -227,7 +243,8 @@ impl Fetcher {
                 let why = detail(response).await;
                 Err(refused(why.unwrap_or_else(|| format!("status {status}"))))
             }
-            _ if response.status().is_redirection() => Err(redirect(&response)),
+            404 => Err(FetchError::not_found(&response)),
+            _ if response.status().is_redirection() => Err(FetchError::Redirect(redirect_target(&response))),
             status => Err(FetchError::Status(status, detail(response).await)),
         }
     }
@@ -238,32 +255,13 @@ pub(crate) async fn read(response: Response, max: usize) -> Result<Vec<u8>, Fetc
     let mut body = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
+        let chunk = chunk.map_err(FetchError::connection)?;
         if body.len() + chunk.len() > max {
             return Err(FetchError::TooLarge(max));
         }
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// Returns the fault of a Worker that sends its client elsewhere.
-pub(crate) fn redirect(response: &Response) -> FetchError {
-    let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
-    let target = target.and_then(|target| response.url().join(target).ok());
-    // Without what follows the path: it may be long, and may be secret. The scheme may be all that differs.
-    let shown = target.map(|target| {
-        let host = target.host_str().unwrap_or_default();
-        format!("{}://{host}{}", target.scheme(), target.path())
-    });
-    let shown = shown.unwrap_or_else(|| "nowhere".to_owned());
-    FetchError::Redirect(
-        shown
-            .chars()
-            .filter(|character| !character.is_control())
-            .take(200)
-            .collect(),
-    )
 }
 
 /// What the Worker says about its status, as one line.

@@ -8,7 +8,10 @@ use std::{
 use conclave_shared::config::{ConfigDocument, EffectiveConfig};
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::{cache::Cache, fetch::Fetcher};
+use crate::{
+    cache::Cache,
+    fetch::{FetchError, Fetcher},
+};
 
 /// How often the service is asked, and how long it may take.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +112,10 @@ async fn follow(
         let answer = fetcher.fetch(pace.limit).await;
         let problem = match &answer {
             Err(error) => {
-                let problem = error.to_string();
+                let problem = match error {
+                    FetchError::Connection(failed) => failed.problem.clone(),
+                    error => error.to_string(),
+                };
                 tracing::info!(
                     problem,
                     "the configuration could not be asked for; the last one stays in force"

@@ -21,7 +21,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use conclave_certificates::ExtraCertificates;
+use conclave_certificates::{ExtraCertificates, FailedConnection};
 use conclave_engine::{
     plugin::{PluginError, ReviewPlugin},
     review::{ConfigurationFallback, ConfigurationInstead},
@@ -112,6 +112,8 @@ impl Follower {
 pub struct Unanswered {
     /// The problem, as the end of a sentence about the service.
     pub problem: String,
+    /// The same, if the connection failed.
+    pub connection: Option<FailedConnection>,
     /// Set if it refused the credentials.
     pub is_denied: bool,
 }
@@ -121,6 +123,10 @@ impl From<FetchError> for Unanswered {
         Self {
             problem: error.to_string(),
             is_denied: error.is_denied(),
+            connection: match error {
+                FetchError::Connection(failed) => Some(failed),
+                _ => None,
+            },
         }
     }
 }

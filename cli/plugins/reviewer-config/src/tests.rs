@@ -10,7 +10,8 @@ use axum::{
 };
 
 use super::{fetch::MAX_BYTES, *};
-use conclave_shared::{config::ProviderSwitch, routes};
+use conclave_shared::{config::ProviderSwitch, problem::Problem, routes};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Url {
     serve_at(routes::CONFIG, answer).await
@@ -21,6 +22,22 @@ async fn serve_at<R: IntoResponse + Clone + Send + Sync + 'static>(route: &str, 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}/").parse().expect("a URL")
+}
+
+/// An answer that announces more than it has.
+const HALF: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\netag: \"7\"\r\ncontent-length: 500\r\n\r\n{";
+
+/// A service that reads a request, answers these bytes, and hangs up.
+async fn breaks_off_after(answer: &'static str) -> Url {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
     format!("http://{address}/").parse().expect("a URL")
 }
 
@@ -84,7 +101,16 @@ async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
             "redirects to https://login.example.com/in: set CONCLAVE_CONFIG_URL",
         ),
         (serve("x".repeat(MAX_BYTES + 1)).await, "more than"),
-        ("http://127.0.0.1:9/".parse().expect("a URL"), "cannot be reached"),
+        (
+            serve_at("/elsewhere", "hello").await,
+            "/v1/config: set CONCLAVE_CONFIG_URL to the reviewer-config Worker's own address",
+        ),
+        (
+            "http://127.0.0.1:9/".parse().expect("a URL"),
+            "): see that CONCLAVE_CONFIG_URL has the right host and port",
+        ),
+        (breaks_off_after("").await, "broke the connection off ("),
+        (breaks_off_after(HALF).await, "broke the connection off ("),
     ] {
         let (document, warning) = run(plugin(url)).await;
         assert_eq!(document, ConfigDocument::default());
@@ -465,4 +491,28 @@ async fn a_page_is_not_taken_for_a_stored_document() {
     }
     let url = serve_at(routes::HISTORY, "<p>Log in</p>").await;
     strange(admin(url).newest().await.expect_err("a page"));
+}
+
+#[tokio::test]
+async fn every_command_names_a_failure_alike() {
+    let admin = |url| AdminClient::new(url, SecretString::from("t"), &ExtraCertificates::default()).expect("a client");
+    let forbidden = serve_at(routes::CONFIG_DOCUMENT, StatusCode::FORBIDDEN).await;
+    let error = admin(forbidden).document().await.expect_err("it is refused");
+    assert!(matches!(error, AdminError::Refused(_)), "{error:?}");
+
+    let (elsewhere, half) = (serve_at("/elsewhere", "hello").await, breaks_off_after(HALF).await);
+    for (url, says) in [
+        (elsewhere, "/v1/config/document: set CONCLAVE_CONFIG_URL to the"),
+        (half, "broke the connection off ("),
+    ] {
+        let error = admin(url).document().await.expect_err(says);
+        assert!(error.is_service() && error.to_string().contains(says), "{error}");
+    }
+
+    let missing = serde_json::to_string(&Problem::new(404, "no-such-revision", "t", "There is no revision 9."));
+    let missing = (StatusCode::NOT_FOUND, missing.expect("JSON"));
+    let url = serve_at(&format!("{}/9", routes::HISTORY), missing).await;
+    let error = admin(url).revision(9).await.expect_err("there is none");
+    assert!(!error.is_service(), "{error}");
+    assert_eq!(error.to_string(), "There is no revision 9.");
 }

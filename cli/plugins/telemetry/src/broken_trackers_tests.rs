@@ -280,3 +280,35 @@ async fn a_tracker_without_a_memory_is_named_as_what_it_is() {
     let error = client.forget("p", None).await.expect_err("it is refused");
     assert_eq!(error, MemoryError::Problem("`project` is missing.".to_owned()));
 }
+
+#[tokio::test]
+async fn what_is_in_a_trackers_place_is_said_with_the_setting_to_correct() {
+    let log_in = (StatusCode::FOUND, [(LOCATION, "https://login.example/in?state=s")]);
+    for (url, says) in [
+        (
+            answers(log_in).await,
+            "redirects to https://login.example/in: set CONCLAVE_TRACKER_URL to the Worker's own address",
+        ),
+        (
+            answers(StatusCode::NOT_FOUND).await,
+            ": set CONCLAVE_TRACKER_URL to the review-tracker Worker's own address",
+        ),
+        (
+            "http://127.0.0.1:9".to_owned(),
+            "): see that CONCLAVE_TRACKER_URL has the right host and port",
+        ),
+        (hangs_up().await, "broke the connection off ("),
+    ] {
+        let settings = settings(&url);
+        let probed = probe(&settings, LIMIT).await.expect_err(says).to_string();
+        let client = TrackerClient::new(settings.url, settings.access, &settings.certificates).expect("a client");
+        let remembered = client.memory("p").await.expect_err(says).to_string();
+        for said in [probed, remembered] {
+            assert!(said.contains(says), "{said}");
+        }
+    }
+    let forbidden = settings(&answers(StatusCode::FORBIDDEN).await);
+    let client = TrackerClient::new(forbidden.url, forbidden.access, &forbidden.certificates).expect("a client");
+    let error = client.memory("p").await.expect_err("it is refused");
+    assert_eq!(error, MemoryError::Refused("127.0.0.1".to_owned()));
+}

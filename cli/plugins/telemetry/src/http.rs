@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use conclave_certificates::{ClientError, ExtraCertificates};
+use conclave_certificates::{ClientError, ExtraCertificates, FailedConnection, redirect_target, shown};
 use conclave_shared::problem::Problem;
-use reqwest::{Client, Response, redirect::Policy};
+use reqwest::{Client, Response, StatusCode, redirect::Policy};
 use url::Url;
 
 /// Time for one request: connecting, TLS, the answer's headers and all of its body.
@@ -12,6 +12,9 @@ pub(crate) const REQUEST: Duration = Duration::from_secs(2);
 
 /// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 512 * 1024;
+
+/// The setting that has the tracker's address.
+const URL_SETTING: &str = "CONCLAVE_TRACKER_URL";
 
 /// What is said of an answer that is none of a tracker's, as the end of "the tracker …".
 pub(crate) const STRANGE: &str = "answers with something else than a tracker would";
@@ -34,7 +37,7 @@ pub(crate) fn route(base: &Url, path: &str) -> Url {
 /// The whole answer; an error if it does not end in time, or is longer than any answer of a tracker.
 pub(crate) async fn body(mut response: Response) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(describe)? {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_ANSWER {
             return Err("answers with more than a tracker would".to_owned());
@@ -44,14 +47,17 @@ pub(crate) async fn body(mut response: Response) -> Result<Vec<u8>, String> {
 }
 
 /// What went wrong, as the end of "the tracker …".
-pub(crate) fn describe(error: &reqwest::Error) -> String {
+pub(crate) fn describe(error: reqwest::Error) -> String {
     if error.is_timeout() {
         format!("did not answer within {} seconds", REQUEST.as_secs())
-    } else if error.is_connect() {
-        "cannot be reached".to_owned()
     } else {
-        "broke the connection off".to_owned()
+        connection(error).to_string()
     }
+}
+
+/// Why a request got no whole answer.
+pub(crate) fn connection(error: reqwest::Error) -> FailedConnection {
+    FailedConnection::new(error, URL_SETTING)
 }
 
 /// The Worker's own words about a status, as one line without a colon, which separates what is wrong from the remedy.
@@ -67,7 +73,14 @@ pub(crate) async fn reason(response: Response) -> Option<String> {
 pub(crate) fn describe_status(response: &Response) -> String {
     let status = response.status();
     if status.is_redirection() {
-        return format!("answered {status}: set CONCLAVE_TRACKER_URL to the address that it redirects to");
+        let target = redirect_target(response);
+        return format!(
+            "redirects to {target}: set {URL_SETTING} to the Worker's own address, and let machines pass what asks people to log in"
+        );
+    }
+    if status == StatusCode::NOT_FOUND {
+        let asked = shown(response.url());
+        return format!("answered 404 at {asked}: set {URL_SETTING} to the review-tracker Worker's own address");
     }
     format!("answered {status}")
 }

@@ -16,7 +16,7 @@ mod tracker_client;
 
 pub use access::TrackerAccess;
 pub use person::anonymous_person;
-pub use probe::probe;
+pub use probe::{ProbeError, probe};
 pub use sender::{Lost, Telemetry};
 pub use tracker_client::{MemoryError, TrackerClient};
 

@@ -261,7 +261,7 @@ impl Reported {
         let answer = match result {
             Ok(answer) => answer,
             Err(trouble) if first(Line::Failure) => {
-                return tracing::warn!("the tracker {trouble}: events of this run are lost");
+                return tracing::warn!("the tracker {trouble}; events of this run are lost");
             }
             Err(trouble) => return tracing::debug!("the tracker {trouble}"),
         };
@@ -304,7 +304,7 @@ async fn send(
     let result = async {
         let post = settings.access.on(client.post(url)).await?;
         let post = post.header("content-type", "application/json").body(request.body());
-        let response = post.send().await.map_err(|error| describe(&error))?;
+        let response = post.send().await.map_err(describe)?;
         if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Err(settings.access.refused(http::reason(response).await.as_deref()));
         }

@@ -150,7 +150,8 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
     let job = with(&url, TrackerAccess::Job(SecretString::from("ey.x.y").into()));
     let said = probe(&job, std::time::Duration::from_secs(5))
         .await
-        .expect_err("refused");
+        .expect_err("refused")
+        .to_string();
     assert_eq!(
         said,
         "refused the job's token (The job's token is made for another audience than conclave; set `aud`): set the Worker's OIDC_ISSUER, \
@@ -166,6 +167,7 @@ async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
         TrackerAccess::of(Some(SecretString::from("t")), Some(SecretString::from("ey.x.y").into())).expect("both");
     let said = probe(&with(&url, both), std::time::Duration::from_secs(5))
         .await
-        .expect_err("refused");
+        .expect_err("refused")
+        .to_string();
     assert!(said.contains("INGEST_TOKENS, or the Worker's OIDC_ISSUER"), "{said}");
 }

@@ -26,9 +26,14 @@ pub enum MemoryError {
         /// What is wrong.
         trouble: String,
     },
-    /// It is older than this program.
-    #[error("the tracker at {0} remembers nothing: it is older than this `conclave`; deploy it anew")]
-    Unknown(String),
+    /// It has no memory: it is another server, or older than this program.
+    #[error("the tracker at {host} {trouble}, or deploy it anew if it is older than this `conclave`")]
+    Unknown {
+        /// Where it is.
+        host: String,
+        /// The answer, and the remedy.
+        trouble: String,
+    },
     /// The token may not do that.
     #[error(
         "the tracker at {0} refused the token: CONCLAVE_TRACKER_OPERATOR_TOKEN has to be one of its OPERATOR_TOKENS; to read, \
@@ -51,7 +56,7 @@ pub enum MemoryError {
 impl MemoryError {
     /// Returns whether the service failed, rather than what it was asked for.
     pub const fn is_service(&self) -> bool {
-        matches!(self, Self::Service { .. } | Self::Unknown(_))
+        matches!(self, Self::Service { .. } | Self::Unknown { .. })
     }
 }
 
@@ -68,7 +73,7 @@ impl TrackerClient {
     pub fn new(url: Url, access: TrackerAccess, certificates: &ExtraCertificates) -> Result<Self, MemoryError> {
         let client = http::client(&url, http::REQUEST, certificates).map_err(|error| MemoryError::Service {
             host: host(&url),
-            trouble: format!("cannot be asked: {error}"),
+            trouble: format!("cannot be reached, because {error}"),
         })?;
         Ok(Self { client, url, access })
     }
@@ -95,7 +100,7 @@ impl TrackerClient {
         url.query_pairs_mut().extend_pairs(query);
         let request = self.access.on(self.client.request(method, url)).await;
         let request = request.map_err(|trouble| self.service(trouble))?;
-        let response = request.send().await.map_err(|error| self.service(describe(&error)))?;
+        let response = request.send().await.map_err(|error| self.service(describe(error)))?;
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
@@ -106,22 +111,31 @@ impl TrackerClient {
     async fn refusal(&self, response: Response) -> MemoryError {
         let (status, words) = (response.status(), describe_status(&response));
         match status {
-            StatusCode::NOT_FOUND => MemoryError::Unknown(host(&self.url)),
-            StatusCode::UNAUTHORIZED if matches!(self.access, TrackerAccess::Token(_)) => {
-                MemoryError::Refused(host(&self.url))
-            }
-            StatusCode::UNAUTHORIZED => MemoryError::JobRefused {
+            StatusCode::NOT_FOUND => MemoryError::Unknown {
                 host: host(&self.url),
-                refusal: self.access.refused(http::reason(response).await.as_deref()),
+                trouble: words,
             },
+            StatusCode::UNAUTHORIZED => self.denied(http::reason(response).await.as_deref()),
             status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
                 let body = body(response).await.unwrap_or_default();
                 match serde_json::from_slice::<Problem>(&body) {
                     Ok(problem) => MemoryError::Problem(problem.detail),
+                    Err(_) if status == StatusCode::FORBIDDEN => self.denied(None),
                     Err(_) => self.service(words),
                 }
             }
             _ => self.service(words),
+        }
+    }
+
+    /// The credentials are not good, for the reason that the tracker has given.
+    fn denied(&self, reason: Option<&str>) -> MemoryError {
+        match self.access {
+            TrackerAccess::Token(_) => MemoryError::Refused(host(&self.url)),
+            TrackerAccess::Job(_) | TrackerAccess::Both { .. } => MemoryError::JobRefused {
+                host: host(&self.url),
+                refusal: self.access.refused(reason),
+            },
         }
     }
 
