@@ -206,7 +206,9 @@ pub enum GitError {
     #[error("{0} is too old: {major}.{minor} or newer is needed. Update git", major = OLDEST_GIT.0, minor = OLDEST_GIT.1)]
     TooOld(String),
     /// Output that is not text where text is needed.
-    #[error("`git {0}` answered something that is not UTF-8")]
+    #[error(
+        "`git {0}` answered something that is not UTF-8. Rename what it names, such as the repository's directory or a branch, to a name in UTF-8"
+    )]
     NotText(String),
 }
 
@@ -441,6 +443,20 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     use super::*;
+
+    #[test]
+    fn a_name_that_is_not_text_is_to_be_another_one() {
+        let error = answer(&["rev-parse", "--show-toplevel"], b"/srv/caf\xe9\n".to_vec()).expect_err("not UTF-8");
+        let said = error.to_string();
+        assert!(
+            said.starts_with("`git rev-parse --show-toplevel` answered something"),
+            "{said}"
+        );
+        assert!(
+            said.contains("Rename what it names, such as the repository's directory"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_failure_names_the_sub_command_and_not_the_settings_before_it() {
