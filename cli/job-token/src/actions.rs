@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use conclave_certificates::innermost;
 use reqwest::{Client, ClientBuilder, Response, redirect::Policy};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -182,7 +183,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, JobTokenError> {
 }
 
 fn unreachable(error: reqwest::Error) -> JobTokenError {
-    JobTokenError::Unreachable(error.without_url().to_string())
+    JobTokenError::Unreachable(innermost(&error.without_url()))
 }
 
 #[cfg(test)]
