@@ -207,7 +207,8 @@ pub enum GitError {
     TooOld(String),
     /// Output that is not text where text is needed.
     #[error(
-        "`git {0}` answered something that is not UTF-8. Rename what it names, such as the repository's directory or a branch, to a name in UTF-8"
+        "`git {0}` answered something that is not UTF-8. Rename what it names, such as the repository's directory or a branch, to \
+         a name in UTF-8"
     )]
     NotText(String),
 }
