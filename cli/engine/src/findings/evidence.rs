@@ -233,7 +233,7 @@ fn lost(
 }
 
 /// The category of a finding. One whose claim speaks of an attempt to steer the review is about that, whatever it is called.
-fn category_in(raw: &RawFinding) -> String {
+pub(crate) fn category_in(raw: &RawFinding) -> String {
     if raw.get("claim").is_some_and(claims_injection) {
         return Finding::PROMPT_INJECTION.to_owned();
     }

@@ -1012,6 +1012,41 @@ async fn more_findings_than_are_taken_from_one_answer_are_asked_for_and_missed_i
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_critical_finding_behind_more_than_are_taken_is_kept() {
+    let mut all: Vec<String> = (0..229)
+        .map(|number| {
+            finding(
+                "suggestion",
+                &format!("Step{number} reads what load{number} gives."),
+                "value = os.environ[key]",
+            )
+        })
+        .collect();
+    let critical = "Every caller deletes all orders of a shop.";
+    all.push(finding("critical", critical, "value = os.environ[key]"));
+    // Asked for the others, a model gives all of them again, or none.
+    for (second, kept, outcome) in [
+        (block(&all), 230, ReviewerOutcome::Ok),
+        ("<findings></findings>".to_owned(), 200, ReviewerOutcome::Failed),
+    ] {
+        let (panel, told) = answers(vec![block(&all), second]).await;
+        assert!(
+            told[0].contains("more than 200 findings") && told[0].contains("give the other 30"),
+            "{told:?}"
+        );
+        let report = &panel.reports[0];
+        assert_eq!((panel.findings.len(), report.outcome), (kept, outcome));
+        assert!(claims(&panel).contains(&critical));
+        let reason = report.reason.as_deref().unwrap_or_default();
+        assert_eq!(
+            reason.contains("more than 200 findings"),
+            outcome == ReviewerOutcome::Failed,
+            "{reason}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_finding_given_to_a_tool_that_exists_counts() {
     let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
     let stage = Stage::new(|_, _| nothing_found(5));
