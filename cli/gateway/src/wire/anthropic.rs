@@ -330,8 +330,8 @@ impl Reader {
         let mut is_changed = write_plainly(&mut event["usage"], &["output_tokens"]);
         let reason = &event["delta"]["stop_reason"];
         if !reason.is_null() {
+            self.seen.progress(usize::from(!self.stopped));
             self.stopped = true;
-            self.seen.progress(1);
         }
         self.seen.called(self.stray.take());
         if let Value::String(word) = reason

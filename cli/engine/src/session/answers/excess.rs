@@ -56,7 +56,7 @@ fn too_many() -> String {
     format!("the answer has more than {MAX_FINDINGS} findings")
 }
 
-/// How much a finding weighs by its own words. A severity that cannot be read may be any.
+/// Weight of a finding by its own words. A severity that cannot be read may be any.
 fn weight(finding: &RawFinding) -> u8 {
     match finding.severity().and_then(Severity::parse_lenient) {
         Some(Severity::Critical) => 4,
