@@ -51,20 +51,27 @@ const MAX_WORDS: usize = 2;
 
 impl Severity {
     /// Reads a severity as models write it: in any case, with marks around it, in the words of another scale. Of two the worse
-    /// one counts.
+    /// one counts. A remark in parentheses behind it says nothing, unless another severity is named there.
     pub fn parse_lenient(text: &str) -> Option<Self> {
+        let with_remark = || {
+            let (before, remark) = text.trim().strip_suffix(')')?.split_once('(')?;
+            let severity = Self::of_words(before)?;
+            let remark = remark.to_lowercase();
+            let mut words = remark.split(|character: char| !character.is_alphanumeric());
+            let is_other = |word: &str| called(word).is_some_and(|other| other != severity);
+            (!words.any(is_other)).then_some(severity)
+        };
+        Self::of_words(text).or_else(with_remark)
+    }
+
+    /// Reads a text that has no other words.
+    fn of_words(text: &str) -> Option<Self> {
         // In lower case, `s1` is the name of a variable.
         let text = text.replace("S0", "sev0").replace("S1", "sev1");
         let lower = text.to_lowercase().replace("sev-", "sev").replace("sev ", "sev");
         let words = lower.split(|character: char| !character.is_alphanumeric());
         let is_noun = |word: &str| NOUNS.split_whitespace().any(|noun| noun == word);
         let words: Vec<&str> = words.filter(|word| !word.is_empty() && !is_noun(word)).collect();
-        let called = |word: &&str| {
-            CALLED
-                .iter()
-                .find(|(_, names)| names.split_whitespace().any(|name| name == *word))
-                .map(|(severity, _)| *severity)
-        };
         if let [points, all] = words[..]
             && points == all
             && lower.contains('/')
@@ -73,9 +80,17 @@ impl Severity {
             // All points of a scale, as in `10/10`.
             return Some(Self::Critical);
         }
-        let severities: Option<Vec<Self>> = words.iter().map(called).collect();
+        let severities: Option<Vec<Self>> = words.iter().map(|word| called(word)).collect();
         severities?.into_iter().max().filter(|_| words.len() <= MAX_WORDS)
     }
+}
+
+/// The severity that a word stands for.
+fn called(word: &str) -> Option<Severity> {
+    CALLED
+        .iter()
+        .find(|(_, names)| names.split_whitespace().any(|name| name == word))
+        .map(|(severity, _)| *severity)
 }
 
 #[cfg(test)]
@@ -119,6 +134,8 @@ mod tests {
             ("S1 (blocker)", Severity::Critical),
             ("10/10", Severity::Critical),
             ("Severity: 5 / 5", Severity::Critical),
+            ("critical (CWE-89)", Severity::Critical),
+            ("Warning (see the second file, line 4)", Severity::Warning),
         ] {
             assert_eq!(Severity::parse_lenient(written), Some(severity), "{written}");
         }
@@ -141,6 +158,9 @@ mod tests {
             "0/0",
             "10",
             "critical|warning|suggestion",
+            "warning (high confidence)",
+            "not critical (CWE-89)",
+            "(CWE-89)",
         ] {
             assert_eq!(Severity::parse_lenient(written), None, "{written}");
         }

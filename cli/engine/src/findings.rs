@@ -23,7 +23,7 @@ pub(crate) use code_lines::{CodeLine, code_lines, is_import};
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, also_meant, check, poor_instructions};
-pub(crate) use evidence::{claim_as_written, removed_by_claim};
+pub(crate) use evidence::{category_in, claim_as_written, removed_by_claim};
 pub(crate) use fold::{decoded, folded, is_invisible, letters, single_blanks, words};
 pub(crate) use matching::lines_overlap;
 pub use matching::{claim_overlap, claims_agree, record_agreement, repeats, same_claims};

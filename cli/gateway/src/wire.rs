@@ -27,7 +27,7 @@ pub(crate) use seen::{Counted, Seen};
 pub(crate) use signatures::Signatures;
 pub(crate) use sse::{Frame, FrameParser, begins_with_event};
 use words::is_cut_off;
-pub(crate) use words::{is_whole_answer, text_of_body};
+pub(crate) use words::{brings_answer, is_whole_answer, text_of_body};
 
 /// A wire format of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

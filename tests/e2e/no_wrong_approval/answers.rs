@@ -416,9 +416,10 @@ async fn good_findings_beside_a_malformed_one_are_kept() {
     let line = "    rows = os.environ[name]";
     let good = finding("critical", "sql-injection", line);
     let other = "<claim>Another problem.</claim>";
-    let malformed = finding("warning", "naming", "    return name").replace("<line>5</line>", "<line>?</line>");
-    let malformed = malformed.replace(&format!("<claim>{CLAIM}</claim>"), other);
-    let repaired = malformed.replace("<line>?</line>", "<line>6</line>");
+    let telling =
+        |evidence: &str| finding("warning", "naming", evidence).replace(&format!("<claim>{CLAIM}</claim>"), other);
+    let malformed = telling("");
+    let repaired = telling("    return name").replace("<line>5</line>", "<line>6</line>");
     let answer = block(&format!("{good}{malformed}"));
     let seen = reviewed(&file_with(line), &[&answer, &block(&repaired)]).await;
     assert_eq!(

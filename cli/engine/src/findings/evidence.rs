@@ -233,7 +233,7 @@ fn lost(
 }
 
 /// The category of a finding. One whose claim speaks of an attempt to steer the review is about that, whatever it is called.
-fn category_in(raw: &RawFinding) -> String {
+pub(crate) fn category_in(raw: &RawFinding) -> String {
     if raw.get("claim").is_some_and(claims_injection) {
         return Finding::PROMPT_INJECTION.to_owned();
     }
@@ -438,16 +438,19 @@ fn claim_and_removed(claim: &str) -> Option<(&str, &str)> {
     claim.strip_suffix("`)")?.rsplit_once(REMOVED)
 }
 
-/// The line that a finding reports; of one without it, that of its quote, if that stands in one place only.
+/// The line that a finding reports; of one without it, or with one that cannot be read, that of its quote, if that stands in one place
+/// only.
 fn line_of(
     raw: &RawFinding,
     path: &str,
     files: &HashMap<&str, &FileDiff>,
     source: &mut impl SourceReader,
 ) -> Result<u32, String> {
-    if let Some(line) = raw.get("line").filter(|line| !line.is_empty()) {
-        return parse_line(line);
-    }
+    let fault = match raw.get("line").filter(|line| !line.is_empty()).map(parse_line) {
+        Some(Ok(line)) => return Ok(line),
+        Some(Err(fault)) => fault,
+        None => "it has no <line>".to_owned(),
+    };
     let file = files.get(path);
     let content = file.and_then(|file| source.read(path, file.kind == ChangeKind::Deleted));
     let quote = raw.code("evidence").filter(|quote| !quote.trim().is_empty());
@@ -455,7 +458,7 @@ fn line_of(
         let nearest_to = |line: u32| locate(&content, quote, line, |_| false).map(|(place, _)| place.line);
         nearest_to(1).filter(|first| nearest_to(u32::MAX) == Some(*first))
     });
-    only.ok_or_else(|| "it has no <line>".to_owned())
+    only.ok_or(fault)
 }
 
 /// The last line of a finding whose quote stands here: the reported one, as far as the quote goes.

@@ -273,6 +273,12 @@ fn a_text_that_may_go_on_is_named_with_its_line() {
 fn a_finding_without_a_line_is_where_its_quote_stands_if_that_is_one_place() {
     let once = checked("<file>src/config.py</file><evidence>value = os.environ[key]</evidence>");
     assert_eq!((once.findings[0].line, once.faults.len()), (4, 0));
+    for odd in ["0", "null", "NaN", "seven", "?", "99999999999999999999"] {
+        let read = checked(&format!(
+            "<file>src/config.py</file><line>{odd}</line><evidence>value = os.environ[key]</evidence>"
+        ));
+        assert_eq!((read.findings[0].line, read.faults.len()), (4, 0), "{odd}");
+    }
     let twice = checked("<file>src/config.py</file><evidence>return value</evidence>");
     assert_eq!(
         twice.faults,

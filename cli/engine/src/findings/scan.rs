@@ -55,22 +55,6 @@ impl ScanOutcome {
             ..Self::default()
         }
     }
-
-    /// The same with no more findings than are taken from one answer. The others are lost like those that cannot be read: a reviewer is
-    /// asked for them, and has failed if they do not come.
-    fn bounded(mut self) -> Self {
-        let count = self.findings.len();
-        let left_out = count.saturating_sub(MAX_FINDINGS);
-        if left_out > 0 {
-            self.findings.truncate(MAX_FINDINGS);
-            self.lost += left_out;
-            self.faults.push(format!(
-                "the answer has {count} findings, of which the first {MAX_FINDINGS} are kept; give the other {left_out}, and no more \
-                 than {MAX_FINDINGS} in one answer"
-            ));
-        }
-        self
-    }
 }
 
 /// Nothing but an empty answer approves, so it has to be one beyond doubt: among words it may be a quotation of the task, or
@@ -105,8 +89,6 @@ const MAX_QUOTED: usize = 200;
 
 /// Maximum length of an answer, in bytes: several times what the output limit of 32,000 tokens lets a model say.
 const MAX_ANSWER: usize = 300_000;
-/// Maximum number of findings that are taken from one answer: each is compared with all others, and people read far fewer.
-const MAX_FINDINGS: usize = 200;
 
 /// Reads the findings out of a reviewer's last message.
 ///
@@ -178,7 +160,7 @@ pub fn scan(answer: &str, paths: &[&str]) -> ScanOutcome {
             not_harmless(answer, paths).filter(|_| tells && seen.unclosed.is_none())
         };
     }
-    outcome.bounded()
+    outcome
 }
 
 fn scan_forms(answer: &str) -> ScanOutcome {

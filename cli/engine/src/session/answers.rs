@@ -4,6 +4,7 @@
 //! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
 
 mod calls;
+mod excess;
 mod fetched;
 mod messages;
 mod sameness;
@@ -16,6 +17,7 @@ use tokio::task::yield_now;
 
 use self::{
     calls::{Given, given},
+    excess::{Taken, missing},
     fetched::Fetched,
     messages::{about_faults, about_kept, about_patches, about_quotes, line},
     sameness::{is_same, make_good, repeats_it, says_again},
@@ -58,6 +60,8 @@ pub(super) struct Answers<'a> {
     /// The positions of the patches that it has to read.
     duty: Vec<usize>,
     files: Vec<FileDiff>,
+    /// Findings as they were written.
+    taken: Taken,
     /// Findings whose evidence stands.
     pub(super) findings: Vec<Finding>,
     /// Findings that were not taken and not made good since.
@@ -103,6 +107,7 @@ impl<'a> Answers<'a> {
             input,
             duty: duty(member, input),
             files: input.files.iter().chain(input.unchanged.iter()).cloned().collect(),
+            taken: Taken::default(),
             findings: Vec::new(),
             open: Vec::new(),
             faults: Vec::new(),
@@ -125,8 +130,8 @@ impl<'a> Answers<'a> {
     /// The words that may tell a problem that is in no finding, if there are any.
     pub(super) fn may_have_told(&self) -> Option<String> {
         let words = self.words.as_ref();
-        let unreadable = || (self.owed > 0).then(|| "a finding that could not be read".to_owned());
-        words.map(|words| format!("\"{}\"", line(words))).or_else(unreadable)
+        let missing = || (self.owed > 0).then(|| missing(&self.owed_for));
+        words.map(|words| format!("\"{}\"", line(words))).or_else(missing)
     }
 
     /// Why it is asked once more, for people.
@@ -285,7 +290,8 @@ impl<'a> Answers<'a> {
 
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
-        let scanned = scan(text, &self.paths());
+        let mut scanned = scan(text, &self.paths());
+        self.taken.bound(&mut scanned);
         // Answers of many findings take their time, and meanwhile a stop has to be heard.
         yield_now().await;
         let before = self.findings.len() + self.open.len();
@@ -373,7 +379,7 @@ impl<'a> Answers<'a> {
         }
         if self.owed > 0 && self.faults.is_empty() {
             self.faults.push(format!(
-                "findings of an earlier message could not be read and did not come again: {} ({})",
+                "findings of an earlier message were not taken and did not come again: {} ({})",
                 self.owed,
                 self.owed_for.join("; ")
             ));

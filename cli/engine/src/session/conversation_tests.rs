@@ -55,7 +55,7 @@ async fn an_end_that_nobody_reported_is_found_by_the_poll() {
 #[tokio::test(start_paused = true)]
 async fn what_a_provider_said_stands_in_the_reason_of_a_failure() {
     type Make = fn() -> Play;
-    let failures: [(Make, &str); 2] = [
+    let failures: [(Make, &str); 3] = [
         (
             || ends(5, "half", "length"),
             "the answer was cut off twice (its provider stopped it with `SAFETY`)",
@@ -63,6 +63,10 @@ async fn what_a_provider_said_stands_in_the_reason_of_a_failure() {
         (
             || fails(5, "no healthy model", Remedy::None),
             "no healthy model (last: model unavailable; 404: \"gone\")",
+        ),
+        (
+            || fails(5, "prompt is too long", Remedy::None),
+            "prompt is too long (last: model unavailable; 404: \"gone\")",
         ),
     ];
     for (make, reason) in failures {

@@ -29,8 +29,9 @@ const REST: Duration = Duration::from_secs(5);
 /// How often the gateway is asked for it.
 const REST_POLL: Duration = Duration::from_millis(5);
 
-/// The gateway's reason where no model is left to ask.
-const NO_MODEL: &str = "no healthy model";
+/// The gateway's reasons that leave open what a provider said: no model is left to ask, or a request is too long. Of the second, a
+/// proxy in between may have a limit of its own.
+const OPEN_REASONS: [&str; 2] = ["no healthy model", "prompt is too long"];
 
 /// The prompt after an answer that was cut off at the token limit.
 const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";
@@ -181,7 +182,8 @@ impl<'a> Session<'a> {
                 Ok(TurnEnd::TimedOut(reason)) => return Answered::bad(ReviewerOutcome::TimedOut, reason),
                 Ok(TurnEnd::Failed { reason, remedy }) => {
                     // The runtime must not see more of the cause than that; people should.
-                    let cause = context.ledger.last_failure(&self.id).filter(|_| reason == NO_MODEL);
+                    let cause = context.ledger.last_failure(&self.id);
+                    let cause = cause.filter(|_| OPEN_REASONS.contains(&reason.as_str()));
                     let reason = match cause {
                         Some(cause) => format!("{reason} (last: {cause})"),
                         None => reason,

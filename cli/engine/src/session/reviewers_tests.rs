@@ -462,13 +462,13 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_answer_costs_one_more_turn_and_what_was_read_is_kept() {
     let good = finding("warning", "The key is not checked.", "value = os.environ[key]");
-    let no_line = good
-        .replace("<line>4</line>", "<line>?</line>")
+    let no_code = good
+        .replace("value = os.environ[key]", "")
         .replace("The key", "Another key");
-    let repaired = no_line
-        .replace("<line>?</line>", "<line>5</line>")
-        .replace("value = os.environ[key]", "return value");
-    let (panel, told) = answers(vec![block(&[good, no_line]), block(&[repaired])]).await;
+    let repaired = no_code
+        .replace("<line>4</line>", "<line>5</line>")
+        .replace("<evidence>", "<evidence>return value");
+    let (panel, told) = answers(vec![block(&[good, no_code]), block(&[repaired])]).await;
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok, "{:?}", panel.reports);
     assert_eq!(panel.reports[0].repairs, [RepairKind::Unreadable]);
     assert_eq!(
@@ -476,11 +476,7 @@ async fn an_unreadable_answer_costs_one_more_turn_and_what_was_read_is_kept() {
         ["The key is not checked.", "Another key is not checked."]
     );
     assert_eq!((told.len(), panel.unproven.len(), panel.reads.len()), (1, 0, 1));
-    assert!(
-        told[0].contains("finding 2 cannot be read: `?` is not a line number"),
-        "{}",
-        told[0]
-    );
+    assert!(told[0].contains("finding 2 cannot be read: it has no"), "{}", told[0]);
     assert!(
         told[0].contains("do not repeat them:\n- small:4 The key is not checked."),
         "{}",
@@ -1012,6 +1008,41 @@ async fn more_findings_than_are_taken_from_one_answer_are_asked_for_and_missed_i
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_critical_finding_behind_more_than_are_taken_is_kept() {
+    let mut all: Vec<String> = (0..229)
+        .map(|number| {
+            finding(
+                "suggestion",
+                &format!("Step{number} reads what load{number} gives."),
+                "value = os.environ[key]",
+            )
+        })
+        .collect();
+    let critical = "Every caller deletes all orders of a shop.";
+    all.push(finding("critical", critical, "value = os.environ[key]"));
+    // Asked for the others, a model gives all of them again, or none.
+    for (second, kept, outcome) in [
+        (block(&all), 230, ReviewerOutcome::Ok),
+        ("<findings></findings>".to_owned(), 200, ReviewerOutcome::Failed),
+    ] {
+        let (panel, told) = answers(vec![block(&all), second]).await;
+        assert!(
+            told[0].contains("more than 200 findings") && told[0].contains("give the other 30"),
+            "{told:?}"
+        );
+        let report = &panel.reports[0];
+        assert_eq!((panel.findings.len(), report.outcome), (kept, outcome));
+        assert!(claims(&panel).contains(&critical));
+        let reason = report.reason.as_deref().unwrap_or_default();
+        assert_eq!(
+            reason.contains("more than 200 findings"),
+            outcome == ReviewerOutcome::Failed,
+            "{reason}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_finding_given_to_a_tool_that_exists_counts() {
     let whole = finding("critical", "It reads any key.", "value = os.environ[key]");
     let stage = Stage::new(|_, _| nothing_found(5));
@@ -1031,14 +1062,14 @@ async fn a_finding_given_to_a_tool_that_exists_counts() {
 #[tokio::test(start_paused = true)]
 async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
     let whole = finding("warning", "The key is not checked.", "value = os.environ[key]");
-    let no_line = whole.replace("<line>4</line>", "<line>?</line>");
+    let no_code = whole.replace("value = os.environ[key]", "");
     for (last, asked, second, found) in [
         (block(&[]), true, block(std::slice::from_ref(&whole)), 1),
         (block(&[]), true, block(&[]), 0),
         // It came again by itself.
         (block(std::slice::from_ref(&whole)), false, String::new(), 1),
     ] {
-        let first = block(std::slice::from_ref(&no_line));
+        let first = block(std::slice::from_ref(&no_code));
         let stage = Stage::new(move |_, number| match number {
             1 => [ends(1, &first, "tool-calls"), says(5, &last)].concat(),
             _ => says(5, &second),
@@ -1056,7 +1087,7 @@ async fn a_finding_beside_a_tool_call_that_cannot_be_read_is_asked_for_once() {
             .map(|(_, prompt)| prompt.parts.concat())
             .collect();
         assert_eq!(told.len(), usize::from(asked), "{told:?}");
-        let is_named = |told: &String| told.contains("cannot be read: `?` is not a line number");
+        let is_named = |told: &String| told.contains("cannot be read: it has no");
         assert!(told.iter().all(is_named), "{told:?}");
         assert_eq!(
             (panel.reports[0].outcome, panel.findings.len()),

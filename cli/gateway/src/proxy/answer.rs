@@ -14,14 +14,14 @@ use crate::{
     accounting::UsageEntry,
     errors::short,
     recording::{CallRecording, Playback},
-    wire::{Event, Frame, FrameParser, StreamReader, Wire, mended},
+    wire::{Event, Frame, FrameParser, StreamReader, Wire, brings_answer, mended},
 };
 
 /// Maximum length of what a provider sends to show that it is alive, before it has to go on with its answer.
 const MAX_PINGS: usize = 4 * 1024 * 1024;
 
-/// Time for which the connection of a finished answer is read on, so that it can be used again.
-const DRAIN: Duration = Duration::from_secs(1);
+/// Time for which the body of a finished answer is read to its end. Nearly all of them end with the answer.
+const DRAIN: Duration = Duration::from_millis(500);
 
 /// The body of an answer: of a provider, or from the recording of an earlier run.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Answer {
             Some(Ok(Some(chunk))) => {
                 self.quiet.bytes = self.quiet.bytes.saturating_add(chunk.len());
                 self.parser.push(chunk);
-                self.frames()
+                self.frames().await
             }
             Some(Ok(None)) => {
                 let mut piece = Piece::default();
@@ -217,10 +217,12 @@ impl Answer {
     }
 
     /// Takes the whole frames that are there.
-    fn frames(&mut self) -> Piece {
+    async fn frames(&mut self) -> Piece {
         let mut piece = Piece::default();
         let mut bytes = BytesMut::new();
+        let mut before_end = 0;
         while piece.end.is_none() {
+            before_end = bytes.len();
             let failed = match self.parser.next_frame() {
                 Ok(Some(frame)) => self.read(frame, &mut piece, &mut bytes),
                 Ok(None) => break,
@@ -234,6 +236,11 @@ impl Answer {
             }
         }
         self.watch();
+        if piece.end.is_some() && self.goes_on().await {
+            self.has_lost = true;
+            bytes.truncate(before_end);
+            return self.over(bytes, piece, ProviderFault::Garbage.into());
+        }
         // The beginning of a long frame is progress as well, as far as frames may be long.
         if piece.end.is_none() && self.quiet.bytes > MAX_PINGS + self.parser.held() {
             return self.stalled(bytes, piece);
@@ -286,7 +293,6 @@ impl Answer {
             if let Some(recording) = &mut self.recording {
                 recording.ended(None);
             }
-            self.drain();
         }
         piece
     }
@@ -332,15 +338,43 @@ impl Answer {
         self.request.session.signatures.add(&signatures, self.entry.model());
     }
 
-    /// Reads what is left after the terminal event in the background: a connection that was read to its end is used
-    /// again, and a new one would cost every turn a handshake.
-    fn drain(&mut self) {
-        if let Some(mut body) = self.body.take() {
-            tokio::spawn(timeout(
-                DRAIN,
-                async move { while let Ok(Some(_)) = body.chunk().await {} },
-            ));
+    /// Reads on behind the end of an answer to that of its body, and returns whether more of an answer comes: then it is unknown which one
+    /// counts. A connection that was read to its end is used again, and a new one would cost every turn a handshake.
+    async fn goes_on(&mut self) -> bool {
+        self.reader.seen().begin_text();
+        let mut is_more = self.reads_more();
+        let Some(mut body) = self.body.take() else {
+            return is_more;
+        };
+        let rest = async {
+            let mut length = 0;
+            while length < MAX_PINGS
+                && let Ok(Some(chunk)) = body.chunk().await
+            {
+                length += chunk.len();
+                self.parser.push(chunk);
+                is_more |= self.reads_more();
+            }
+        };
+        // Some servers never end their streams.
+        let _ = timeout(DRAIN, rest).await;
+        is_more
+    }
+
+    /// Reads the whole frames behind the end, and returns whether one of them brings a part of an answer.
+    fn reads_more(&mut self) -> bool {
+        let mut is_more = false;
+        while let Ok(Some(frame)) = self.parser.next_frame() {
+            if let Some(recording) = &mut self.recording {
+                recording.frame(frame.raw());
+            }
+            let Some(data) = frame.data() else { continue };
+            let written = self.reader.seen().written;
+            let event = self.reader.read(&data);
+            let is_garbage = event == Event::Failed(ProviderFault::Garbage.into());
+            is_more |= self.reader.seen().written > written || (is_garbage && brings_answer(&data));
         }
+        is_more
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Event, GARBAGE, Seen, StopReason, StreamReader,
-    counts::{count, write_plainly},
+    counts::{count, part, write_plainly},
     frame,
     seen::{grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
@@ -330,8 +330,8 @@ impl Reader {
         let mut is_changed = write_plainly(&mut event["usage"], &["output_tokens"]);
         let reason = &event["delta"]["stop_reason"];
         if !reason.is_null() {
+            self.seen.progress(usize::from(!self.stopped));
             self.stopped = true;
-            self.seen.progress(1);
         }
         self.seen.called(self.stray.take());
         if let Value::String(word) = reason
@@ -382,7 +382,6 @@ impl Reader {
         let told = |name: &str| fields.get(name).and_then(count);
         let known = self.seen.usage.get_or_insert_default();
         let set = |kind: &mut u64, told: Option<u64>| *kind = told.unwrap_or(*kind);
-        self.seen.counted.prompt |= told("input_tokens").is_some();
         set(&mut known.input, told("input_tokens"));
         // The answer's tokens contain those of its thinking.
         let written = told("output_tokens").unwrap_or(known.output + known.reasoning);
@@ -394,6 +393,10 @@ impl Reader {
         known.output = written - known.reasoning;
         set(&mut known.cache_write, told("cache_creation_input_tokens"));
         set(&mut known.cache_read, told("cache_read_input_tokens"));
+        let of_cache = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+        let can_be_true = of_cache.iter().all(|name| part(&usage[*name]).is_some());
+        let is_told = self.seen.counted.prompt || told("input_tokens").is_some();
+        self.seen.counted.prompt = is_told && can_be_true;
     }
 }
 

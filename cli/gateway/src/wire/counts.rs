@@ -19,6 +19,11 @@ pub(super) fn count(value: &Value) -> Option<u64> {
     count.filter(|count| *count <= MAX_COUNT)
 }
 
+/// A count that may be missing, and is zero then; `None` where it cannot be one.
+pub(super) fn part(value: &Value) -> Option<u64> {
+    if value.is_null() { Some(0) } else { count(value) }
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

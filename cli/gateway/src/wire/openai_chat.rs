@@ -214,8 +214,8 @@ impl Reader {
             let Some(reason) = choice.finish_reason.filter(|reason| says_anything(Some(reason))) else {
                 continue;
             };
+            self.seen.progress(usize::from(!self.stopped));
             (self.stopped, content) = (true, true);
-            self.seen.progress(1);
             self.seen.called(std::mem::take(&mut self.stray).into_values());
             if stop_reason(reason) == StopReason::NotWhole {
                 self.seen.stopped_oddly(reason.get().trim_matches('"'));

@@ -70,7 +70,7 @@ impl Seen {
     }
 
     /// Begins a new block of text.
-    pub(super) fn begin_text(&mut self) {
+    pub(crate) fn begin_text(&mut self) {
         if self.blocks.last().is_some_and(|block| !block.is_empty()) {
             self.blocks.push(String::new());
         }

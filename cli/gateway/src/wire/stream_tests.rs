@@ -91,6 +91,22 @@ fn anthropics_thinking_is_counted_apart_from_the_answer() {
 }
 
 #[test]
+fn a_count_of_anthropics_cache_that_cannot_be_true_leaves_the_prompt_uncounted() {
+    for (cached, is_counted) in [("-50", false), ("\"many\"", false), ("50", true), ("null", true)] {
+        let usage = format!("{{\"input_tokens\":1000,\"cache_read_input_tokens\":{cached},\"output_tokens\":1}}");
+        let mut reader = Wire::Anthropic.reader();
+        let start = format!("{{\"type\":\"message_start\",\"message\":{{\"usage\":{usage}}}}}");
+        assert_eq!(read(&mut reader, &start), Event::Start);
+        read(&mut reader, &anthropic_stop("end_turn"));
+        assert_eq!(reader.seen().counted.prompt, is_counted, "{cached}");
+        assert!(reader.seen().counted.answer, "{cached}");
+        let whole = format!("{{\"content\":[],\"usage\":{usage}}}");
+        let seen = Wire::Anthropic.whole_answer(whole.as_bytes()).expect("an answer");
+        assert_eq!(seen.counted.prompt, is_counted, "{cached}");
+    }
+}
+
+#[test]
 fn a_responses_answer_is_read() {
     use Event::{Content, Start, Terminal};
     let mut reader = Wire::OpenAiResponses.reader();

@@ -129,6 +129,14 @@ pub(super) fn brings_words(event: &Value) -> bool {
         .any(|name| event.get(name).is_some_and(has_words))
 }
 
+/// Returns whether an event that cannot be read, of whichever format, brings a part of an answer.
+pub(crate) fn brings_answer(data: &[u8]) -> bool {
+    let event: Value = serde_json::from_slice(data).unwrap_or_default();
+    let lists = [&event["choices"], &event["output"], &event["response"]["output"]];
+    let parts = lists.into_iter().filter_map(Value::as_array).flatten();
+    std::iter::once(&event).chain(parts).any(brings_words)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -201,6 +209,24 @@ mod tests {
             assert_eq!(text_of_body(body.to_string().as_bytes()), "told", "{body}");
         }
         assert_eq!(text_of_body(b"<html>"), "");
+    }
+
+    #[test]
+    fn what_cannot_be_read_brings_an_answer_if_it_has_words_of_one() {
+        for (event, expected) in [
+            ("[DONE]", false),
+            ("", false),
+            (r#"{"id":"x","usage":{"note":"of the account"}}"#, false),
+            (r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#, false),
+            (r#"{"choices":[{"index":0,"message":{"content":"a"}}]}"#, true),
+            (
+                r#"{"type":"response.completed","response":{"output":[{"content":[{"type":"output_text","text":"a"}]}]}}"#,
+                true,
+            ),
+            (r#"{"content":[{"type":"text","text":"a"}]}"#, true),
+        ] {
+            assert_eq!(brings_answer(event.as_bytes()), expected, "{event}");
+        }
     }
 
     #[test]

@@ -18,13 +18,11 @@ use futures_util::{StreamExt, stream};
 use crate::{
     client::{Outcome, RUN_KEY, body, call, read},
     raw::{Raw, WHOLE, in_pieces, streaming},
-    rig::{LONG, OPUS_NEW, config, model, session, until},
+    rig::{FORMATS, LONG, OPUS_NEW, config, model, session, until, wire_of},
 };
 
 async fn gateway(url: &str) -> Gateway {
-    let gateway = Gateway::start(config(url)).await.unwrap();
-    gateway.assign(&session("ses_a"), "security", &[model(OPUS_NEW)]);
-    gateway
+    gateway_of(url, OPUS_NEW).await
 }
 
 fn request(gateway: &Gateway, text: &str) -> reqwest::RequestBuilder {
@@ -322,6 +320,110 @@ async fn words_behind_a_whole_call_that_cannot_be_read_are_asked_for_again() {
     }
     let outcome = after_call("data: <html>\n\n").await;
     assert!(outcome.is_whole() && outcome.body.contains("tool_use"), "{outcome:?}");
+}
+
+/// A whole answer of this text in a format.
+fn whole(wire: Wire, text: &str) -> String {
+    let answer = match wire {
+        Wire::Anthropic => WHOLE,
+        Wire::OpenAiChat => concat!(
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"näive ✓\"},\"finish_reason\":null}]}\n\n",
+            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+            "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4}}\n\n",
+            "data: [DONE]\n\n"
+        ),
+        Wire::OpenAiResponses => concat!(
+            "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"id\":\"m\",\"type\":\"message\",\"content\":[]}}\n\n",
+            "data: {\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"output_index\":0,\"delta\":\"näive ✓\"}\n\n",
+            "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"id\":\"m\",\"type\":\"message\",\"content\":[]}}\n\n",
+            "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":4}}}\n\n"
+        ),
+    };
+    answer.replace("näive ✓", text)
+}
+
+/// A gateway before this upstream, with a session for one model.
+async fn gateway_of(url: &str, name: &str) -> Gateway {
+    let gateway = Gateway::start(config(url)).await.unwrap();
+    gateway.assign(&session("ses_a"), "security", &[model(name)]);
+    gateway
+}
+
+async fn ask_model(gateway: &Gateway, name: &str) -> Outcome {
+    let model = model(name);
+    let wire = wire_of(model.provider());
+    let body = body(wire, model.model(), "x").to_string();
+    let base = gateway.base_url(model.provider());
+    read(call(&base, wire, RUN_KEY, "ses_a", body).send().await.unwrap()).await
+}
+
+#[tokio::test]
+async fn an_answer_behind_the_end_of_another_one_is_asked_for_again() {
+    for name in FORMATS {
+        let wire = wire_of(model(name).provider());
+        let raw = Raw::start(move |number| match number {
+            0 => streaming(stream::iter(
+                ["first", "second"].map(|text| Bytes::from(whole(wire, text))),
+            )),
+            _ => in_pieces(&whole(wire, "third"), 64),
+        })
+        .await;
+        let gateway = gateway_of(&raw.url, name).await;
+        let mut outcome = ask_model(&gateway, name).await;
+        // Whether the gateway or the runtime asks again depends on how the pieces arrive.
+        if outcome.broken {
+            assert!(!outcome.body.contains("second"), "{name}: {outcome:?}");
+            outcome = ask_model(&gateway, name).await;
+        }
+        assert!(
+            outcome.is_whole() && outcome.body.contains("third"),
+            "{name}: {outcome:?}"
+        );
+        let told = |event: &GatewayEvent| match event {
+            GatewayEvent::Retried { fault, .. } => *fault == ProviderFault::Garbage,
+            GatewayEvent::StreamCut { reason, .. } => *reason == ProviderFault::Garbage.into(),
+            _ => false,
+        };
+        assert!(gateway.events().iter().any(told), "{name}: {:?}", gateway.events());
+        let kept = gateway.broken_answers(&session("ses_a"));
+        assert!(
+            kept.len() == 1 && kept[0].contains("first") && kept[0].contains("second"),
+            "{name}: {kept:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_endpoints_send_behind_an_answer_leaves_it_whole() {
+    let again = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":42}}\n\n\
+        data: {\"type\":\"message_stop\"}\n\n";
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4}}\n\ndata: [DONE]\n\n";
+    let completed =
+        "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":4}}}\n\n";
+    for (name, last) in FORMATS.into_iter().zip([again, usage, completed]) {
+        let wire = wire_of(model(name).provider());
+        for behind in [
+            last,
+            "\n\n: end of the stream\n\n",
+            "data: [DONE]\n\n",
+            "data:\n\n",
+            "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+        ] {
+            let raw = Raw::start(move |_| in_pieces(&(whole(wire, "first") + behind), 4096)).await;
+            let gateway = gateway_of(&raw.url, name).await;
+            let outcome = ask_model(&gateway, name).await;
+            assert!(outcome.is_whole(), "{name} {behind}: {outcome:?}");
+            assert_eq!(raw.seen().len(), 1, "{name} {behind}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_does_not_end_with_its_answer_holds_it_up_for_a_moment() {
+    let raw = Raw::start(|_| streaming(stream::iter([Bytes::from(WHOLE)]).chain(stream::pending()))).await;
+    let gateway = gateway(&raw.url).await;
+    let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it ends");
+    assert!(outcome.is_whole(), "{outcome:?}");
 }
 
 #[tokio::test]

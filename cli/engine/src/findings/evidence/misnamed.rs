@@ -10,14 +10,16 @@ use crate::{
 /// Maximum number of files in which a quote is looked for.
 const MAX_SEARCHED: usize = 200;
 
-/// The changed files that a finding may be about besides the one at `path`: those of the same name but for blanks and quotation marks,
-/// and all of them where no file is at that path.
+/// The changed files that a finding may be about besides the one at `path`: those of the same name but for blanks, quotation marks and
+/// the folder that git writes in front of names in a patch, and all of them where no file is at that path.
 pub fn also_meant<'f>(path: &str, is_there: bool, files: impl Iterator<Item = &'f FileDiff>) -> Vec<&'f FileDiff> {
     if path == CONTEXT_FILE {
         return Vec::new();
     }
     let name = without_marks(path);
-    let is_meant = |file: &&FileDiff| file.path != path && (!is_there || without_marks(&file.path) == name);
+    let in_patch = ["a/", "b/"].map(|folder| path.strip_prefix(folder));
+    let is_same = |other: &str| without_marks(other) == name || in_patch.contains(&Some(other));
+    let is_meant = |file: &&FileDiff| file.path != path && (!is_there || is_same(&file.path));
     let mut meant: Vec<&FileDiff> = files.filter(is_meant).collect();
     if meant.len() > MAX_SEARCHED {
         meant.clear();

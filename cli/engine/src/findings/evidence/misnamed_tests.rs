@@ -93,6 +93,18 @@ fn of_two_names_that_differ_in_a_blank_the_one_with_the_quote_is_meant() {
 }
 
 #[test]
+fn of_two_names_that_differ_in_the_folder_of_a_patch_the_one_with_the_quote_is_meant() {
+    for (written, inner, outer, found) in [
+        ("a/x.py", WITH, WITH, Some("a/x.py")),
+        ("a/x.py", WITHOUT, WITH, Some("x.py")),
+        ("x.py", WITH, WITHOUT, None),
+    ] {
+        let texts = [("a/x.py", inner), ("x.py", outer)];
+        assert_eq!(file_of(&checked(written, &texts)), found, "{written:?}");
+    }
+}
+
+#[test]
 fn a_finding_about_a_file_that_is_not_there_is_about_the_one_with_its_quote() {
     let texts = [("src/a.py", WITHOUT), ("src/b.py", WITH)];
     let found = checked("src/nowhere.py", &texts);

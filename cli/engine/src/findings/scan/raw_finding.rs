@@ -27,6 +27,11 @@ pub(super) const OWN_TAG: &str = "finding";
 pub(super) const JSON: &str = "JSON";
 
 impl RawFinding {
+    /// The fields with their texts, as they were written.
+    pub fn texts(&self) -> &[(&'static str, String)] {
+        &self.fields
+    }
+
     /// A field's text without surrounding white space; the first one if it came twice.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.text(name).map(str::trim)
