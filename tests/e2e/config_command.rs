@@ -122,16 +122,16 @@ async fn a_provider_is_switched_off_and_on_again_and_the_history_says_why() {
     assert_eq!(page["revisions"].as_array().unwrap().len(), 1);
 
     // Who reads the exit code alone would take it for refused.
-    let lost = Conclave::script(at, "conclave config provider on openai >/dev/full", "run")
+    let unprinted = Conclave::script(at, "conclave config provider on openai >/dev/full", "run")
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_ADMIN_TOKEN", Workers::ADMIN_TOKEN);
-    let lost = lost.run().await.expect_code(2);
-    let said = lost.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unprinted = unprinted.run().await.expect_code(2);
+    let said = unprinted.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "The command was carried out all the same: openai is on: ",
         "(revision 6).",
     ] {
-        assert!(said.contains(part), "{}", lost.stderr);
+        assert!(said.contains(part), "{}", unprinted.stderr);
     }
 }
 
