@@ -13,7 +13,10 @@ use conclave_resilience::{
     retry::{http_date, retry_after},
 };
 use conclave_shared::{error_chain::with_sources, model::ModelId};
-use reqwest::{Response, header};
+use reqwest::{
+    Response,
+    header::{self, HeaderName},
+};
 use tokio::time::timeout;
 
 use super::{
@@ -26,7 +29,7 @@ use crate::{
     cache::{Canonical, WarmingPermit, canonical},
     clock::now,
     config::Limits,
-    errors::{CallFailure, RefusalAnswer, shown_address},
+    errors::{CallFailure, RefusalAnswer, short, shown_address},
     event::GatewayEvent,
     provider::Provider,
     recording::{CallRecording, CallSource},
@@ -221,11 +224,14 @@ impl Attempt<'_> {
         began: Instant,
     ) -> Result<AnswerBody, CallFailure> {
         let (core, session) = (self.call.core, &self.call.request.session);
-        let kind = response.headers().get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.to_ascii_lowercase();
+        let value = |name: HeaderName| {
+            let text = response.headers().get(name).and_then(|value| value.to_str().ok());
+            text.unwrap_or_default().to_ascii_lowercase()
+        };
+        let (kind, encoding) = (value(header::CONTENT_TYPE), value(header::CONTENT_ENCODING));
+        let is_plain = matches!(encoding.as_str(), "" | "identity");
         // Some providers leave the type out.
-        if kind.is_empty() || kind.starts_with("text/event-stream") {
+        if is_plain && (kind.is_empty() || kind.starts_with("text/event-stream")) {
             return Ok(AnswerBody::Network(Bytes::new(), response));
         }
         let chunk = core.within(first_byte(began), response.chunk()).await;
@@ -238,6 +244,13 @@ impl Attempt<'_> {
             return Ok(AnswerBody::Network(chunk, response));
         }
         tracing::info!(kind = core.redactor.redact(&kind), "the answer is not an event stream");
+        if !is_plain {
+            let encoding = core.redactor.redact(&encoding);
+            return Err(CallFailure {
+                said: short(&format!("compressed with {encoding}, which was not asked for")),
+                ..ProviderFault::Garbage.into()
+            });
+        }
         if !kind.starts_with("application/json") {
             return Err(ProviderFault::Garbage.into());
         }

@@ -427,6 +427,27 @@ async fn a_stream_that_does_not_end_with_its_answer_holds_it_up_for_a_moment() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_compressed_unasked_is_told_as_such() {
+    let encoded = |encoding: &'static str, body: &'static [u8]| {
+        Raw::start(move |_| {
+            let mut response = streaming(stream::iter([Bytes::from_static(body)]));
+            let encoding = encoding.parse().unwrap();
+            response.headers_mut().insert("content-encoding", encoding);
+            response
+        })
+    };
+    let raw = encoded("gzip", b"\x1f\x8b\x08\x00").await;
+    let gateway_of_it = gateway(&raw.url).await;
+    assert_eq!(ask(&gateway_of_it, "x").await.status, 400);
+    let cause = gateway_of_it.last_failure(&session("ses_a")).expect("a cause");
+    assert!(cause.contains("compressed with gzip"), "{cause}");
+    for encoding in ["identity", "br"] {
+        let raw = encoded(encoding, WHOLE.as_bytes()).await;
+        assert!(ask(&gateway(&raw.url).await, "x").await.is_whole(), "{encoding}");
+    }
+}
+
+#[tokio::test]
 async fn unknown_events_pass_and_are_counted() {
     let (start, end) = halves();
     let raw = Raw::start(move |_| {
