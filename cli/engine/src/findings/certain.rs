@@ -1,7 +1,7 @@
-//! Whether code that is quoted against a finding runs for certain, as far as its file alone tells.
+//! Doubts whether code that is quoted against a finding runs, by what its file alone shows.
 //!
 //! What the grammars take for code may be a comment or a text all the same: in a template, in a language whose grammar is wrong about
-//! some of its texts, or in a part that is never built or reached. Nobody can list all of that. So what is known is the other way
+//! some of its texts, or in a part that is never built or reached. No list of all that is complete. So what is known is the other way
 //! around: the languages whose lines are read right, and in them what makes a line doubtful. Everything else is for a person.
 
 mod data;
@@ -10,7 +10,7 @@ mod markup;
 
 use super::code_lines::{CodeLine, code_lines};
 
-const OF_LANGUAGE: &str = "a program cannot tell comments and texts of such a file from what runs";
+const OF_LANGUAGE: &str = "comments and texts of such a file cannot be separated from what runs";
 const OF_TEMPLATE: &str = "its file has the marks of a template";
 const IN_TEXT: &str = "it may stand in a text of several lines";
 const BEHIND_TEXT: &str = "a text or a comment above it may end in another place than it seems";
@@ -21,7 +21,7 @@ const OF_MACRO: &str = "it is part of a macro, which runs only where it is used"
 const OF_CONSTANT: &str = "a condition that never changes stands with it or above it";
 const BEHIND_EXIT: &str = "a statement before it in the same block leaves that block";
 
-/// A language whose comments and texts are told from what runs.
+/// A language whose comments and texts can be separated from what runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Language {
     C,
@@ -123,7 +123,7 @@ struct Quote<'a> {
     language: Language,
     /// All lines as they are written.
     written: Vec<&'a str>,
-    /// The same without what is no code.
+    /// The same without comments.
     lines: &'a [CodeLine],
     /// The index of the first quoted line.
     first: usize,

@@ -170,7 +170,7 @@ fn has_mark_above(quote: &Quote<'_>, at: usize, marks: &[&str]) -> bool {
     std::iter::once(at).chain(header).any(has_mark)
 }
 
-/// How deep in braces a line is, or how far it is indented.
+/// The depth of a line in braces, or its indentation.
 #[derive(Debug, Clone, Copy)]
 struct Level {
     start: isize,
