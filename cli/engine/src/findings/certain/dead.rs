@@ -9,9 +9,11 @@ const MAX_HEADER: usize = 40;
 /// Words that begin a statement with a condition.
 const CONDITIONS: &str = "if elif elsif elseif unless while until for";
 
-/// Words whose value is always the same, and those that compare them.
-const CONSTANTS: &str =
-    "true false True False TRUE FALSE nil None null NULL nullptr undefined not and or is in eq ne lt gt le ge test";
+/// Words whose value is always the same.
+const CONSTANTS: &str = "true false True False TRUE FALSE nil None null NULL nullptr undefined";
+
+/// Words that compare values.
+const COMPARISONS: &str = "not and or is in eq ne lt gt le ge test";
 
 /// Words that leave a block or a function.
 const EXITS: &str = "return throw raise exit die abort panic break continue goto";
@@ -286,8 +288,10 @@ fn is_always_same(condition: &str, is_loop: bool) -> bool {
         let is_constant =
             |word: &str| is_one_of(CONSTANTS, word) || word.starts_with(|first: char| first.is_ascii_digit());
         let is_endless = is_loop && matches!(part.trim_matches(['(', ')', ' ', ':']), "true" | "True" | "1");
-        let has_words = words.clone().next().is_some();
-        has_words && !is_endless && !part.contains(['$', '@', '"', '\'', '`']) && words.all(is_constant)
+        let has_constant = words.clone().any(is_constant);
+        let has_text = part.contains(['$', '@', '"', '\'', '`']);
+        let is_known = |word: &str| is_constant(word) || is_one_of(COMPARISONS, word);
+        has_constant && !has_text && !is_endless && words.all(is_known)
     })
 }
 
