@@ -1,5 +1,6 @@
 //! From a reviewer's text to typed findings that rest on code, and to what several of them have in common.
 
+mod certain;
 mod claim_words;
 mod code_lines;
 mod doubts;
@@ -18,6 +19,7 @@ mod severe;
 mod tags;
 mod written;
 
+pub(crate) use certain::doubt_about;
 pub use claim_words::claim_words;
 pub(crate) use code_lines::{CodeLine, code_lines, is_import};
 pub use conclave_shared::finding::Doubt;

@@ -160,6 +160,7 @@ fn refuted(status: RefutationStatus) -> RefutedFinding {
             needed: true,
             lost_by_target: false,
             altered_use: None,
+            uncertain: None,
             fault: None,
             surroundings: None,
         },

@@ -121,6 +121,7 @@ fn guard(status: RefutationStatus) -> Refutation {
         needed: true,
         lost_by_target: false,
         altered_use: None,
+        uncertain: None,
         fault: (status == RefutationStatus::Invalid).then(|| "it does not stand there".to_owned()),
         surroundings: None,
     }
@@ -676,6 +677,7 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
         needed: true,
         lost_by_target: false,
         altered_use: None,
+        uncertain: None,
         fault: None,
         surroundings: None,
     };

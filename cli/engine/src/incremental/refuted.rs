@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
-    findings::{QuotedFile, Refuting},
+    findings::{QuotedFile, Refuting, doubt_about},
     incremental::carried::recorded,
     review::{
         ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, RefutationStatus, RefutedFinding, RefutingCode,
@@ -90,6 +90,9 @@ impl RefutedFinding {
             let used_as = UsedAs::of(file, (found.line, found.end_line), &self.evidence);
             Some((found, is_lost, used_as))
         });
+        let doubt = found
+            .as_ref()
+            .and_then(|(found, ..)| doubt_about(path, texts.get(path)?, found.line, found.end_line));
         let Some((found, is_lost, used_as)) = found else {
             self.now = RefutingCode::Gone;
             return None;
@@ -97,8 +100,10 @@ impl RefutedFinding {
         if of_change {
             return None;
         }
-        if found.is_of_this_change || is_lost {
+        if found.is_of_this_change || is_lost || doubt.is_some() {
             self.refutation.lost_by_target = is_lost;
+            let is_only_doubt = !found.is_of_this_change && !is_lost;
+            self.refutation.uncertain = doubt.filter(|_| is_only_doubt).map(str::to_owned);
             self.is_of_this_change(&found);
             return None;
         }
@@ -262,6 +267,7 @@ mod tests {
                 needed: true,
                 lost_by_target: false,
                 altered_use: None,
+                uncertain: None,
                 fault: None,
                 surroundings: None,
             },
@@ -307,6 +313,7 @@ mod tests {
                 needed: true,
                 lost_by_target: false,
                 altered_use: None,
+                uncertain: None,
                 fault: None,
                 surroundings: None,
             },
@@ -349,6 +356,7 @@ mod tests {
                 needed: true,
                 lost_by_target: false,
                 altered_use: None,
+                uncertain: None,
                 fault: None,
                 surroundings: None,
             },
@@ -380,6 +388,26 @@ mod tests {
         assert_eq!(next[0].refutation.status, RefutationStatus::ThisChange);
         judge_anew(&mut refuted, &[], &texts, &texts, None, &PathGlobs::default());
         assert_eq!(still_refuted(&refuted, &[], &[], &[], &texts).len(), 1);
+    }
+
+    #[test]
+    fn code_that_may_not_run_is_for_a_person_from_then_on() {
+        let guard = "name = checked(name)";
+        for (text, is_held) in [
+            (format!("if known:\n    {guard}\n"), false),
+            (format!("if False:\n    {guard}\n"), true),
+        ] {
+            let texts = Texts::from([
+                (FILE.to_owned(), TEXT.to_owned()),
+                ("src/guard.py".to_owned(), text.clone()),
+            ]);
+            let mut refuted = [by_unchanged_code(guard)];
+            judge_anew(&mut refuted, &[], &texts, &texts, None, &PathGlobs::default());
+            let held = still_refuted(&refuted, &[], &[], &[], &texts);
+            let shown = held.iter().filter_map(JudgedFinding::refuted_by_this_change);
+            let is_doubtful: Vec<bool> = shown.map(|shown| shown.uncertain.is_some()).collect();
+            assert_eq!(is_doubtful, if is_held { vec![true] } else { vec![] }, "{text}");
+        }
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
                 &*format!("that this change uses in another way, or no longer, at {place}"),
                 "check whether it still takes effect",
             )
+        } else if let Some(doubt) = &refutation.uncertain {
+            (&*format!("that may not run ({doubt})"), "check whether it does")
         } else if refutation.lost_by_target {
             (
                 "that only this change still has: the target branch no longer has it, or has altered its function",

@@ -23,7 +23,7 @@ fn without_a_judge_any_finding_and_any_gap_of_the_panel_withholds_the_approval()
 
 #[test]
 fn the_reason_says_whether_the_change_brings_the_code_alters_its_use_or_the_target_branch_has_lost_it() {
-    let reason = |lost_by_target, altered_use: Option<&str>| {
+    let reason = |lost_by_target, altered_use: Option<&str>, uncertain: Option<&str>| {
         let mut entry = JudgedFinding::kept(finding("F1", Severity::Critical, "sql-injection", "a.py", 3));
         entry.refutation = Some(Refutation {
             file: "b.py".to_owned(),
@@ -34,6 +34,7 @@ fn the_reason_says_whether_the_change_brings_the_code_alters_its_use_or_the_targ
             needed: true,
             lost_by_target,
             altered_use: altered_use.map(str::to_owned),
+            uncertain: uncertain.map(str::to_owned),
             fault: None,
             surroundings: None,
         });
@@ -41,7 +42,9 @@ fn the_reason_says_whether_the_change_brings_the_code_alters_its_use_or_the_targ
         assert_eq!(held[0].places, ["a.py:3", "b.py:7"]);
         held[0].reason.clone()
     };
-    assert!(reason(false, None).contains("code that this change itself adds or alters"));
-    assert!(reason(false, Some("c.py:2")).contains("uses in another way, or no longer, at c.py:2"));
-    assert!(reason(true, None).contains("the target branch no longer has it"));
+    assert!(reason(false, None, None).contains("code that this change itself adds or alters"));
+    assert!(reason(false, Some("c.py:2"), None).contains("uses in another way, or no longer, at c.py:2"));
+    assert!(reason(true, None, None).contains("the target branch no longer has it"));
+    let uncertain = reason(false, None, Some("it stands between the tags of a page"));
+    assert!(uncertain.contains("that may not run (it stands between the tags of a page); check whether it does"));
 }

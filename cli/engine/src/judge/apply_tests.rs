@@ -31,6 +31,7 @@ fn refutation(status: RefutationStatus) -> Refutation {
         needed: false,
         lost_by_target: false,
         altered_use: None,
+        uncertain: None,
         fault: (status == RefutationStatus::Invalid).then(|| "the quoted code does not stand in d.py".to_owned()),
         surroundings: None,
     }

@@ -66,6 +66,7 @@ impl QuotedCode {
             needed: false,
             lost_by_target: false,
             altered_use: None,
+            uncertain: None,
             fault: Some(fault.into()),
             surroundings: None,
         }

@@ -434,6 +434,7 @@ mod tests {
             needed: true,
             lost_by_target: false,
             altered_use: None,
+            uncertain: None,
             fault: None,
             surroundings: None,
         };

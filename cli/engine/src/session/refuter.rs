@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     diff::FileDiff,
-    findings::{MAX_LINES, QuotedFile, Refuting, check_refutation, too_long},
+    findings::{MAX_LINES, QuotedFile, Refuting, check_refutation, doubt_about, too_long},
     incremental::{EarlierVerdicts, UsedAs, carried, is_at_target},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::{AtTarget, SourceTree},
@@ -159,6 +159,11 @@ impl Refuter {
         // It is merged into a branch that may have moved on.
         let lost_by_target = surroundings.is_some() && self.is_lost(&found, file).await;
         let surroundings = surroundings.filter(|_| !lost_by_target);
+        // What is read as code may be a comment or a text all the same, or never be reached.
+        let uncertain = surroundings
+            .as_ref()
+            .and_then(|_| doubt_about(path, &head, found.line, found.end_line));
+        let surroundings = surroundings.filter(|_| uncertain.is_none());
         let lines = (found.line, found.end_line);
         let used_as = surroundings
             .is_some()
@@ -176,6 +181,7 @@ impl Refuter {
             needed: false,
             lost_by_target,
             altered_use: None,
+            uncertain: uncertain.map(str::to_owned),
             fault: None,
             surroundings,
         };
@@ -234,16 +240,16 @@ mod tests {
         "def find(name):\n    if not NAME.fullmatch(name):\n        return None\n    return db.query(name)\n";
 
     /// A file that the change leaves as it was, with what the target branch has of it.
-    struct OldFile(AtTarget);
+    struct OldFile(&'static str, AtTarget);
 
     #[async_trait]
     impl SourceTree for OldFile {
         async fn text(&self, _path: &str, _at_base: bool) -> Option<String> {
-            Some(TEXT.to_owned())
+            Some(self.0.to_owned())
         }
 
         async fn at_target(&self, _path: &str) -> AtTarget {
-            self.0.clone()
+            self.1.clone()
         }
     }
 
@@ -264,7 +270,7 @@ mod tests {
             (text(TEXT.replace(guard, "    log(name)")), true),
         ] {
             let refuter = Refuter {
-                source: Arc::new(OldFile(target.clone())),
+                source: Arc::new(OldFile(TEXT, target.clone())),
                 files: Vec::new(),
                 prompt_paths: PathGlobs::default(),
             };
@@ -280,6 +286,34 @@ mod tests {
                 refutation.surroundings.is_some(),
             );
             assert_eq!(found, (expected, is_lost, !is_lost), "{target:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn code_that_may_not_run_leaves_the_approval_to_a_person() {
+        let finding = Finding {
+            evidence: "    query(name);".to_owned(),
+            ..finding("F1", Severity::Critical, "sql-injection", "src/a.c", 7)
+        };
+        let said = json!({"file": "src/a.c", "lines": "3", "quote": "    check(name);"});
+        let plain = "// see below\nint guard(char *name) {\n    check(name);\n}\n\nint find(char *name) {\n    query(name);\n}\n";
+        let never = "#ifdef NEVER\nint guard(char *name) {\n    check(name);\n}\n#endif\nint find(char *name) {\n    query(name);\n}\n";
+        for (text, status, doubt) in [
+            (plain, RefutationStatus::UnchangedCode, None),
+            (
+                never,
+                RefutationStatus::ThisChange,
+                Some("it is built only under a condition"),
+            ),
+        ] {
+            let refuter = Refuter {
+                source: Arc::new(OldFile(text, AtTarget::AsAtBase)),
+                files: Vec::new(),
+                prompt_paths: PathGlobs::default(),
+            };
+            let (refutation, used_as) = refuter.check(&said, &finding, &[]).await;
+            assert_eq!((refutation.status, refutation.uncertain.as_deref()), (status, doubt));
+            assert_eq!(used_as.is_some(), doubt.is_none());
         }
     }
 }
