@@ -54,7 +54,7 @@ pub(crate) fn read(spool: &Spool, file: &FileDiff, share: Share, text: &mut Vec<
     Ok(written)
 }
 
-/// What is left out of the patches, without writing them.
+/// Counts the lines that are left out of the patches, without writing them.
 pub(crate) fn left_out(files: &[(&FileDiff, &str)], spool: &Spool, shares: &[Share]) -> Result<Vec<Written>, Failure> {
     let mut text = Vec::new();
     let of_file = |((file, _), share): (&(&FileDiff, &str), &Share)| match share {

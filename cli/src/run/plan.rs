@@ -295,7 +295,7 @@ async fn document(
     let count = |text: &str| tokenizer.count(text);
     let mut counted = PatchTokens::default();
     let mut patch = Vec::new();
-    // Those in the prompt are counted with it, and nobody opens one that is left out.
+    // Those in the prompt are counted with it, and no reviewer opens one that is left out.
     let to_open = diff
         .files
         .iter()

@@ -142,7 +142,7 @@ fn inconclusive_cause(review: &Review) -> Option<InconclusiveCause> {
         (ended(ReviewerOutcome::Failed), InconclusiveCause::ReviewerFailed),
         (ended(ReviewerOutcome::Skipped), InconclusiveCause::ReviewerNotRun),
         (review.degraded.is_some(), InconclusiveCause::NoJudgment),
-        // Of such a change, files that nobody was given are not read, too.
+        // First: files of which no line was given count as not read, too.
         (!coverage.cut.is_empty(), InconclusiveCause::FilesCut),
         (!coverage.not_read.is_empty(), InconclusiveCause::FilesNotRead),
         (!coverage.gaps.is_empty(), InconclusiveCause::Gaps),

@@ -310,7 +310,7 @@ fn name_accepted(result: &mut VerdictReason, accepted: &[AcceptedFinding]) {
     }
 }
 
-/// What the review lacks because the change is too large; nothing only if nothing was cut.
+/// The gap that a change leaves which is too large; nothing only if nothing was cut.
 fn too_large(cut: &[CutFile], words: Option<String>) -> Option<String> {
     let [first, ..] = cut else { return words };
     words.or_else(|| Some(format!("{} is too large to be read whole", first.path)))

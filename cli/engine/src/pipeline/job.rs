@@ -25,7 +25,7 @@ pub struct ReviewJob {
     pub patches: Vec<GivenPatch>,
     /// Patches that reviewers get a part of only, or nothing but the header.
     pub cut: Vec<CutFile>,
-    /// What the review lacks because of them, with what to do; nothing without any.
+    /// The gap that they leave in the review, with what to do about it; nothing without any.
     pub too_large: Option<String>,
     /// What is not reviewed.
     pub filtered: Vec<FilteredFile>,

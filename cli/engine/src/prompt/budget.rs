@@ -1,9 +1,9 @@
 //! How much of a large diff fits into a reviewer's context, and which part of it.
 //!
-//! The index names all files, so that everybody knows what changed. What is left is spent on the most-changed files first,
+//! The index names all files, so that every reviewer knows what changed. What is left is spent on the most-changed files first,
 //! each in full; a file that does not fit is set aside and the smaller ones behind it are still tried, so the
 //! least-changed are the last to be cut. What then remains goes to the first file that was set aside and of which more than
-//! a few lines fit. Of every other only the header is left, which says no more than the index: nobody opens it, and it
+//! a few lines fit. Of every other only the header is left, which says no more than the index: no reviewer opens it, and it
 //! takes no room from what is read.
 
 use std::{cmp::Reverse, io};
@@ -57,7 +57,7 @@ pub enum Share {
     Whole,
     /// The header and at most this many bytes of hunks.
     Cut(u64),
-    /// The header, which nobody has to open.
+    /// The header, which no reviewer has to open.
     Header,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::review::LINE_GOES_ON;
 
-/// What the rest of a line begins with.
+/// The beginning of the rest of a line.
 const GOES_ON: &[u8] = LINE_GOES_ON.as_bytes();
 
 /// The most bytes of a line, with what stands in front. Fewer than the 2000 that are shown: characters have at least a byte.

@@ -38,7 +38,7 @@ pub struct PatchEntry {
     pub old_path: Option<String>,
     /// Lines of the patch that are left out because the merge request is too large.
     pub lines_left_out: u64,
-    /// True if no line of the patch is given, and nobody has to open it.
+    /// True if no line of the patch is given, and no reviewer has to open it.
     pub is_left_out: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a review says of a change that is larger than a reviewer can read, and what to do about it.
+//! The gap that a change leaves which is larger than a reviewer can read, and what to do about it.
 
 use conclave_shared::model::ModelId;
 
@@ -17,7 +17,7 @@ pub struct NarrowestWindow {
 }
 
 impl NarrowestWindow {
-    /// What the review lacks because of this window, with the next step; nothing if every patch is whole. `budget` are the
+    /// The gap in the review because of this window, with the next step; nothing if every patch is whole. `budget` are the
     /// bytes of patches that fit.
     pub fn describe(&self, entries: &[PatchEntry], budget: u64) -> Option<String> {
         let cut = || entries.iter().filter(|entry| entry.lines_left_out > 0);

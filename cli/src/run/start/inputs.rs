@@ -45,7 +45,7 @@ pub(crate) struct Inputs {
     pub(crate) patches: Vec<GivenPatch>,
     /// Patches that were too large to be given whole.
     pub(crate) cut: Vec<CutFile>,
-    /// What the review lacks because of them, with what to do; nothing without any.
+    /// The gap that they leave in the review, with what to do about it; nothing without any.
     pub(crate) too_large: Option<String>,
     /// Notes of the review on its inputs.
     pub(crate) warnings: Vec<String>,
@@ -267,7 +267,7 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
     let fields = assign(&panel, &paths, &reading.own);
     for member in &mut plan.members {
         let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice).iter().copied();
-        // There is nothing to read in the others, for whomever.
+        // The others have no lines to read.
         let has_lines = |at: &usize| reading.entries.get(*at).is_some_and(|entry| !entry.is_left_out);
         let whole: Vec<usize> = whole.filter(has_lines).collect();
         // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.
