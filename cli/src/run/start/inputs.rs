@@ -167,14 +167,8 @@ pub(crate) async fn render(
         .collect();
     let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
     warnings.extend(coordinator_warning(&plan.coordinator, capabilities, bytes(message)));
-    let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
     Ok(Inputs {
-        cut: cut
-            .map(|entry| CutFile {
-                path: entry.path.clone(),
-                lines_left_out: entry.lines_left_out,
-            })
-            .collect(),
+        cut: cut_files(&entries),
         too_large: narrowest.describe(&entries, budget),
         index: render_index(&entries),
         patches: given_patches(entries, &written, &texts),
@@ -182,6 +176,16 @@ pub(crate) async fn render(
         coordinator: coordinator.text,
         warnings,
     })
+}
+
+/// The files whose patches are not given whole.
+fn cut_files(entries: &[PatchEntry]) -> Vec<CutFile> {
+    let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
+    cut.map(|entry| CutFile {
+        path: entry.path.clone(),
+        lines_left_out: entry.lines_left_out,
+    })
+    .collect()
 }
 
 /// The text of each patch that stands in the prompt.
