@@ -346,3 +346,37 @@ pub(crate) async fn knows_what_the_runtime_sends(provider: &ScriptedProvider, re
         AgentRuntime::Native => assert!(sent * 2 < runtime, "{sent} tokens, the estimate says {runtime}"),
     }
 }
+
+#[tokio::test]
+async fn what_does_not_fit_into_a_window_is_said_beforehand_and_costs_nothing() {
+    let of_files = async |files: usize| {
+        let repository = Repository::new();
+        repository.git(&["checkout", "--quiet", "-b", "feature"]);
+        for number in 0..files {
+            let steps =
+                (0..200).map(|line| format!("def step_{number}_{line}(order):\n    return order.total + {line}\n\n\n"));
+            repository.write(&format!("src/module_{number}.py"), &steps.collect::<String>());
+        }
+        repository.commit("Steps");
+        plan(&repository, &["main..feature"], |job| job).await
+    };
+    let read = |plan: &Value| plan["estimate"]["counted"]["patches"].as_u64().unwrap();
+    let (small, large) = (of_files(8).await, of_files(24).await);
+    let too_large = "this review would approve nothing, because the change is larger than a reviewer can read: ";
+    assert!(
+        !small["warnings"].to_string().contains(too_large),
+        "{:#}",
+        small["warnings"]
+    );
+    let warnings = large["warnings"].to_string();
+    assert!(warnings.contains(too_large), "{warnings}");
+    assert!(warnings.contains(" of 24 files (src/module_"), "{warnings}");
+    assert!(
+        warnings.contains(" left out; split it, or use a model with a larger context window"),
+        "{warnings}"
+    );
+    assert!(
+        (1..2 * read(&small)).contains(&read(&large)),
+        "what is left out is not counted"
+    );
+}

@@ -340,7 +340,7 @@ async fn a_diff_larger_than_a_window_is_cut_named_and_not_approved() {
     assert!(
         review["coverage"]["gaps"]
             .to_string()
-            .contains("src/table.py is too large to be read whole")
+            .contains(" lines of src/table.py are left out; split it, or use a model with a larger context window")
     );
 
     // The smaller file is whole, the larger one has its header, its beginning, and a note.
@@ -354,9 +354,7 @@ async fn a_diff_larger_than_a_window_is_cut_named_and_not_approved() {
     assert!(large.len() < 1_500_000, "half of the window, at three bytes a token");
     let kept = large.lines().filter(|patched| patched.starts_with("+value")).count() as u64;
     assert_eq!(kept + left_out, 50_000);
-    assert!(large.ends_with(&format!(
-        "# {left_out} lines of this patch are left out: the change is larger than a reviewer can read\n"
-    )));
+    assert!(large.ends_with(&format!("# {left_out} lines left out: the change is too large\n")));
     for (name, text) in [
         ("index", outcome.record("shared-mr-context.txt")),
         ("terminal", outcome.stdout.clone()),
@@ -364,7 +362,11 @@ async fn a_diff_larger_than_a_window_is_cut_named_and_not_approved() {
     ] {
         assert!(text.contains(&left_out.to_string()), "{name}: {text}");
     }
-    assert!(outcome.record("review.md").contains("**Too large to be read whole:**"));
+    assert!(
+        outcome
+            .record("review.md")
+            .contains("**Left out, because the change is too large:**")
+    );
 }
 
 async fn a_prompt_directory_with_mistakes_is_said_to_be_so() {

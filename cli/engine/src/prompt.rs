@@ -11,6 +11,7 @@ mod library;
 mod patch_texts;
 mod reviewer;
 mod sections;
+mod too_large;
 
 pub use budget::{
     CutPatch, PatchSize, Share, cut, estimated_tokens, fitting, given, patch_budget, share_out, window_warning,
@@ -25,3 +26,4 @@ pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine}
 pub use patch_texts::{MAX_PATCH_TEXTS, choose_patch_texts, may_stand_in_prompt, patch_text, render_patch_texts};
 pub use reviewer::{Field, SharedText, brief, reviewer_parts};
 pub use sections::add_to_reviewer;
+pub use too_large::NarrowestWindow;

@@ -58,7 +58,7 @@ pub use subject::{Comment, ReviewSubject};
 pub(crate) use thread::FIXED_IN;
 pub use thread::{ThreadAction, ThreadChange};
 pub use unproven::UnprovenFinding;
-pub use workspace::{CONTEXT_FILE, INDEX_FILE, REVIEW_DIRECTORY};
+pub use workspace::{CONTEXT_FILE, INDEX_FILE, LINE_GOES_ON, REVIEW_DIRECTORY};
 
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,

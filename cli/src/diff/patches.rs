@@ -30,6 +30,38 @@ pub struct Written {
     pub lines: u64,
     /// Lines that were left out of it.
     pub left_out: u64,
+    /// True if nothing but its header is left of it.
+    pub is_left_out: bool,
+}
+
+/// Reads a patch as reviewers are given it.
+pub(crate) fn read(spool: &Spool, file: &FileDiff, share: Share, text: &mut Vec<u8>) -> Result<Written, Failure> {
+    spool.patch(file, text)?;
+    let mut written = Written::default();
+    let hunks = match share {
+        Share::Whole => None,
+        Share::Cut(hunks) => Some(hunks),
+        Share::Header => Some(0),
+    };
+    if let Some(hunks) = hunks {
+        let cut = cut(text.as_slice(), hunks).map_err(Failure::io(format!("cut the patch of {}", file.path)))?;
+        (written.left_out, written.is_left_out) = (cut.lines_left_out, cut.is_header());
+        *text = cut.bytes;
+    }
+    *text = fold(std::mem::take(text));
+    let lines = text.split_inclusive(|byte| *byte == b'\n').count();
+    written.lines = u64::try_from(lines).unwrap_or(u64::MAX);
+    Ok(written)
+}
+
+/// Counts the lines that are left out of the patches, without writing them.
+pub(crate) fn left_out(files: &[(&FileDiff, &str)], spool: &Spool, shares: &[Share]) -> Result<Vec<Written>, Failure> {
+    let mut text = Vec::new();
+    let of_file = |((file, _), share): (&(&FileDiff, &str), &Share)| match share {
+        Share::Whole => Ok(Written::default()),
+        Share::Cut(_) | Share::Header => read(spool, file, *share, &mut text),
+    };
+    files.iter().zip(shares).map(of_file).collect()
 }
 
 /// How many patches are written at once. Making small files is work for a processor, and each writer holds a patch in
@@ -82,21 +114,7 @@ impl Writer<'_> {
         let mut all = Vec::with_capacity(files.len());
         for ((file, patch), share) in files.iter().zip(shares) {
             let name = Utf8Path::new(patch).file_name().unwrap_or_default();
-            self.spool.patch(file, &mut text)?;
-            let left_out = match share {
-                Share::Whole => 0,
-                Share::Cut(hunks) => {
-                    let cut = cut(text.as_slice(), *hunks).map_err(Failure::io(format!("cut the patch {name}")))?;
-                    text = cut.bytes;
-                    cut.lines_left_out
-                }
-            };
-            text = fold(text);
-            let lines = text.split_inclusive(|byte| *byte == b'\n').count();
-            all.push(Written {
-                lines: u64::try_from(lines).unwrap_or(u64::MAX),
-                left_out,
-            });
+            all.push(read(self.spool, file, *share, &mut text)?);
             store(
                 &self.records.join("patches").join(name),
                 &text,

@@ -166,6 +166,7 @@ pub(crate) async fn execute(
         files: Arc::new(prepared.diff.files),
         patches: inputs.patches,
         cut: inputs.cut,
+        too_large: inputs.too_large,
         filtered: prepared.diff.filtered,
         by_rules: prepared.by_rules,
         trojan_source: prepared.trojan_source,

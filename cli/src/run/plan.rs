@@ -42,7 +42,7 @@ use super::{
 use crate::{
     args::{Format, PlanningArguments},
     context::Context,
-    diff::Written,
+    diff::patches,
     exit::{Exit, Failure},
     output::door::{self, Keep},
 };
@@ -285,23 +285,26 @@ async fn document(
 ) -> Result<PlanDocument, Failure> {
     let boundary = SectionMark::new(&prepared.job, None)?.nonce;
     let memory = RepositoryMemory::default();
-    let inputs = inputs::render(&mut prepared, &boundary, &memory, |files, _, _| {
-        Ok(vec![Written::default(); files.len()])
+    let mut shares = Vec::new();
+    let inputs = inputs::render(&mut prepared, &boundary, &memory, |files, spool, shared_out| {
+        shares.extend_from_slice(shared_out);
+        patches::left_out(files, spool, shared_out)
     })
     .await?;
     let Prepared { job, diff, plan, .. } = &prepared;
     let count = |text: &str| tokenizer.count(text);
-    let mut patches = PatchTokens::default();
+    let mut counted = PatchTokens::default();
     let mut patch = Vec::new();
-    // Those in the prompt are counted with it.
+    // Those in the prompt are counted with it, and no reviewer opens one that is left out.
     let to_open = diff
         .files
         .iter()
+        .zip(&shares)
         .zip(&inputs.patches)
-        .filter(|(_, patch)| !patch.in_prompt);
-    for (file, _) in to_open {
-        prepared.spool.patch(file, &mut patch)?;
-        patches.add(&String::from_utf8_lossy(&patch), &count);
+        .filter(|(_, patch)| !patch.in_prompt && !patch.is_left_out);
+    for ((file, share), _) in to_open {
+        patches::read(&prepared.spool, file, *share, &mut patch)?;
+        counted.add(&String::from_utf8_lossy(&patch), &count);
     }
     let prices = PriceList::new(&prepared.config.prices);
     let capabilities = CapabilityList::new(&prepared.config.capabilities);
@@ -311,7 +314,7 @@ async fn document(
         capabilities: &|model| prepared.in_format(model, capabilities.of(model)),
         library: &prepared.library,
         coordinator_message: &inputs.coordinator,
-        patches,
+        patches: counted,
         count: &count,
     })?;
     let mut warnings = notes;
@@ -319,6 +322,8 @@ async fn document(
     warnings.extend(prepared.warnings.iter().cloned());
     let partly = |gap: &String| format!("this review would approve nothing: {gap}");
     warnings.extend(plan.gaps.iter().map(partly));
+    let too_large = |text: &String| format!("this review would approve nothing, because {text}");
+    warnings.extend(inputs.too_large.iter().map(too_large));
     warnings.extend(no_reviewer(plan));
     let approval_holds = prepared.approval_holds.clone();
     let planned = |name: &ReviewerName, presence, required, reason| {

@@ -142,8 +142,9 @@ fn inconclusive_cause(review: &Review) -> Option<InconclusiveCause> {
         (ended(ReviewerOutcome::Failed), InconclusiveCause::ReviewerFailed),
         (ended(ReviewerOutcome::Skipped), InconclusiveCause::ReviewerNotRun),
         (review.degraded.is_some(), InconclusiveCause::NoJudgment),
-        (!coverage.not_read.is_empty(), InconclusiveCause::FilesNotRead),
+        // First: files of which no line was given count as not read, too.
         (!coverage.cut.is_empty(), InconclusiveCause::FilesCut),
+        (!coverage.not_read.is_empty(), InconclusiveCause::FilesNotRead),
         (!coverage.gaps.is_empty(), InconclusiveCause::Gaps),
     ]
     .into_iter()

@@ -181,6 +181,12 @@ impl CapabilityList {
         }
         known
     }
+
+    /// Returns whether the context window of a model is known: by the registry, or by what an operator declared.
+    pub fn knows_context(&self, model: &ModelId) -> bool {
+        let declares = |name: &str| self.own.get(name).is_some_and(|own| own.context.is_some());
+        pricing::facts(model).is_some() || declares(model.as_str()) || declares(&format!("{}/*", model.provider()))
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +232,14 @@ mod tests {
         );
         let unknown = list.of(&model("vllm/x"));
         assert_eq!((unknown.context, unknown.max_output), (UNKNOWN_CONTEXT, UNKNOWN_OUTPUT));
+        let names = [
+            "anthropic/claude-opus-4-6",
+            "compatible/qwen3",
+            "compatible/other",
+            "vllm/x",
+        ];
+        let knows = names.map(|name| list.knows_context(&model(name)));
+        assert_eq!(knows, [true, true, true, false]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, ops::RangeInclusive};
 
 pub(super) use self::adorned::locate_adorned;
 use super::fold::{folded, single_blanks, split_lines};
+use crate::review::LINE_GOES_ON;
 
 /// A shorter part of a line is no quote: `}` stands everywhere.
 const MIN_PART: usize = 6;
@@ -228,11 +229,12 @@ fn without_number(line: &str) -> &str {
 }
 
 /// The forms of a quote without what models put around code: its place in front of each line, Markdown or quotation marks around a
-/// line or all of it, a gap (`...`) at an end.
+/// line or all of it, a gap (`...`) at an end; and without our own mark where a long line was shown in pieces.
 fn undressed(quote: &str) -> Vec<String> {
     let strips: [fn(&str) -> &str; 2] = [without_place, without_dress];
     let mut forms: Vec<String> = Vec::new();
-    for text in [quote, unwrapped(quote)] {
+    let joined = in_one_line(quote);
+    for text in [joined.as_str(), unwrapped(&joined)] {
         for strip in strips {
             let lines: Vec<&str> = text.lines().map(strip).collect();
             let is_code = |line: &&str| !line.trim().is_empty() && !is_only_gap(line);
@@ -247,6 +249,19 @@ fn undressed(quote: &str) -> Vec<String> {
         }
     }
     forms
+}
+
+/// The quote with the pieces of a line that was shown in several as one line again.
+fn in_one_line(quote: &str) -> String {
+    let mut joined = String::with_capacity(quote.len());
+    for line in quote.split_inclusive('\n') {
+        let piece = line.trim_start().strip_prefix(LINE_GOES_ON);
+        if piece.is_some() {
+            joined.truncate(joined.trim_end_matches(['\r', '\n']).len());
+        }
+        joined.push_str(piece.unwrap_or(line));
+    }
+    joined
 }
 
 /// A line without its place, and without marks around what is left or around both.
@@ -370,6 +385,15 @@ mod tests {
                 "     let value = load(key);\n     done(value)",
             ),
             ("7→    let value = load(key);\n8→    done(value)", both),
+            ("\\ the line above goes on: done(value)", "done(value)"),
+            (
+                "    do\n\\ the line above goes on: ne(val\n\\ the line above goes on: ue)",
+                "    done(value)",
+            ),
+            (
+                "+    let value = load(\n\\ the line above goes on: key);\n+    done(value)",
+                "+    let value = load(key);\n+    done(value)",
+            ),
         ] {
             let (place, stands) = locate(FILE, quote, 9, |_| false).unwrap_or_else(|| panic!("{quote:?}"));
             assert_eq!((*place.lines().end(), stands.as_str()), (8, form), "{quote:?}");

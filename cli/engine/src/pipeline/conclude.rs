@@ -1,5 +1,7 @@
 //! What follows from what reviewers and judge have said: what stands, the verdict, and what the next review has to know.
 
+use std::collections::BTreeSet;
+
 use conclave_shared::{
     pricing::TokenUsage,
     telemetry::{ReviewerOutcome, TokensByModel},
@@ -75,7 +77,11 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         ..given(&job.files, job.filtered, job.cut)
     };
     name_earlier(&mut coverage, std::mem::take(&mut prior.earlier));
-    coverage.gaps = gaps(&panel.reports, &coverage, &unopened, partly_read, stopped);
+    let is_left_out = |(file, patch): (&FileDiff, &GivenPatch)| patch.is_left_out.then(|| file.path.clone());
+    let left_out: BTreeSet<String> = job.files.iter().zip(patches).filter_map(is_left_out).collect();
+    coverage.gaps = gaps(&panel.reports, &coverage, &unopened, &left_out, stopped);
+    coverage.gaps.extend(too_large(&coverage.cut, job.too_large));
+    coverage.gaps.extend(partly_read);
     coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
     remember_anchors(&subject, &mut judged, &job.files, source).await;
     let is_judged = judgement.degraded.is_none();
@@ -103,7 +109,14 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     let light = answers.iter().find(|answer| answer.light);
     let aside = light.map(|answer| answer.text.clone());
     let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
-    coverage.rules = checked_rules(book, plan.rules.unread, &panel.reports, &coverage.earlier, &findings);
+    coverage.rules = checked_rules(
+        book,
+        plan.rules.unread,
+        &panel.reports,
+        &coverage.earlier,
+        &left_out,
+        &findings,
+    );
     let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
     let mut result = rate(&findings, &missing(&coverage), &people, job.rubric, is_judged, stopped);
     name_accepted(&mut result, &reconciled.accepted);
@@ -297,12 +310,19 @@ fn name_accepted(result: &mut VerdictReason, accepted: &[AcceptedFinding]) {
     }
 }
 
-/// Lists what the review lacks. `unopened` are the files that no reviewer has opened whose answer cannot be used.
+/// The gap that a change leaves which is too large; nothing only if nothing was cut.
+fn too_large(cut: &[CutFile], words: Option<String>) -> Option<String> {
+    let [first, ..] = cut else { return words };
+    words.or_else(|| Some(format!("{} is too large to be read whole", first.path)))
+}
+
+/// Lists what the review lacks. `unopened` are the files that no reviewer has opened whose answer cannot be used; those of
+/// which no reviewer was given a line are named with the change that is too large.
 fn gaps(
     reports: &[ReviewerReport],
     coverage: &Coverage,
     unopened: &[String],
-    partly_read: Vec<String>,
+    left_out: &BTreeSet<String>,
     stopped: Option<StopCause>,
 ) -> Vec<String> {
     let mut gaps: Vec<String> = stopped.iter().map(|cause| cause.describe().to_owned()).collect();
@@ -319,16 +339,7 @@ fn gaps(
             )),
         }
     }
-    match coverage.cut.as_slice() {
-        [] => {}
-        [one] => gaps.push(format!("{} is too large to be read whole", one.path)),
-        [first, rest @ ..] => gaps.push(format!(
-            "{} and {} are too large to be read whole",
-            first.path,
-            plural(rest.len(), "more file")
-        )),
-    }
-    let not_read = coverage.not_read.iter();
+    let not_read = coverage.not_read.iter().filter(|path| !left_out.contains(*path));
     let (unopened, opened): (Vec<&String>, Vec<&String>) = not_read.partition(|path| unopened.contains(path));
     for (who, paths) in [
         ("nobody read", unopened),
@@ -349,7 +360,6 @@ fn gaps(
             plural(unread.len() - NAMED_GAPS, "more file")
         ));
     }
-    gaps.extend(partly_read);
     gaps
 }
 
@@ -419,8 +429,28 @@ mod tests {
             ),
         ] {
             let unopened: Vec<String> = unopened.into_iter().map(str::to_owned).collect();
-            assert_eq!(gaps(&[], &coverage, &unopened, Vec::new(), None), expected);
+            assert_eq!(gaps(&[], &coverage, &unopened, &BTreeSet::new(), None), expected);
         }
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_change_is_a_gap_and_named_once() {
+        let coverage = Coverage {
+            not_read: vec!["a.py".into(), "b.py".into()],
+            cut: vec![CutFile {
+                path: "b.py".into(),
+                lines_left_out: 10,
+            }],
+            ..Coverage::default()
+        };
+        let (unopened, left_out) = (["b.py".to_owned()], BTreeSet::from(["b.py".to_owned()]));
+        let expected = ["nobody whose answer can be used read a.py"];
+        assert_eq!(gaps(&[], &coverage, &unopened, &left_out, None), expected);
+        let words = Some("the change is too large".to_owned());
+        assert_eq!(too_large(&coverage.cut, words.clone()), words);
+        assert_eq!(too_large(&[], None), None);
+        let gap = too_large(&coverage.cut, None).expect("never an approval");
+        assert!(gap.contains("b.py"), "{gap}");
     }
 
     #[test]

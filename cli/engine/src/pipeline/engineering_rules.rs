@@ -10,12 +10,13 @@ use crate::{
 };
 
 /// The files that each rule was checked on. They count as checked if the reviewer of rules did all of its work; `unread` are those that
-/// no reviewer reads.
+/// no reviewer reads, `left_out` those of which no reviewer was given a line.
 pub(super) fn checked_rules(
     book: &RuleBook,
     unread: Vec<CheckedRule>,
     reports: &[ReviewerReport],
     earlier: &[EarlierFiles],
+    left_out: &BTreeSet<String>,
     findings: &[JudgedFinding],
 ) -> Vec<CheckedRule> {
     let is_done = reports
@@ -27,7 +28,7 @@ pub(super) fn checked_rules(
         .map(|rule| {
             let (before, now): (Vec<String>, Vec<String>) =
                 rule.files.iter().cloned().partition(|file| earlier.contains(file));
-            let (files, not_checked) = if is_done { (now, Vec::new()) } else { (Vec::new(), now) };
+            let (files, not_checked) = now.into_iter().partition(|file| is_done && !left_out.contains(file));
             let cites = |entry: &&JudgedFinding| cited(entry).is_some_and(|cited| cited.id == rule.id);
             let standing = findings.iter().filter(|entry| entry.stands()).filter(cites).count();
             let is_broken = findings
@@ -170,7 +171,7 @@ mod tests {
             broken.into_iter().map(|broken| broken.rule).collect::<Vec<_>>()
         };
         assert_eq!(asks(&findings), ["ASK-1", "ASK-2"]);
-        let breaches: Vec<usize> = checked_rules(&book, Vec::new(), &[], &[], &findings)
+        let breaches: Vec<usize> = checked_rules(&book, Vec::new(), &[], &[], &BTreeSet::new(), &findings)
             .iter()
             .map(|checked| checked.breaches)
             .collect();
@@ -211,7 +212,8 @@ mod tests {
         let book = RuleBook::new(vec![rule("ASK-1", OnBreach::Review)]);
         let mut report = ReviewerReport::skipped(ReviewerName::new(CODEX).expect("a name"));
         report.outcome = conclave_shared::telemetry::ReviewerOutcome::Ok;
-        let rules = checked_rules(&book, vec![unread("ASK-1"), unread("ASK-2")], &[report], &[], &[]);
+        let unread = vec![unread("ASK-1"), unread("ASK-2")];
+        let rules = checked_rules(&book, unread, &[report], &[], &BTreeSet::new(), &[]);
         let described = rules.iter().map(|rule| rule.describe(str::to_owned, str::to_owned));
         assert_eq!(
             described.collect::<Vec<_>>(),
@@ -234,7 +236,8 @@ mod tests {
         let codex = ReviewerName::new(CODEX).expect("a name");
         let mut report = ReviewerReport::skipped(codex);
         let of = |report: &ReviewerReport| {
-            checked_rules(&book, Vec::new(), std::slice::from_ref(report), &earlier, &findings)
+            let reports = std::slice::from_ref(report);
+            checked_rules(&book, Vec::new(), reports, &earlier, &BTreeSet::new(), &findings)
         };
         let [undone] = &of(&report)[..] else { panic!("one rule") };
         assert_eq!(
@@ -252,6 +255,13 @@ mod tests {
         assert_eq!(
             done.describe(str::to_owned, str::to_owned),
             "rule ASK-1 (a breach: review): checked on a.py; checked by an earlier review on b.py; 1 breach stands"
+        );
+        let left_out = BTreeSet::from(["a.py".to_owned()]);
+        let rules = checked_rules(&book, Vec::new(), &[report], &[], &left_out, &findings);
+        assert_eq!(
+            (&rules[0].files[..], &rules[0].not_checked[..]),
+            (&["b.py".to_owned()][..], &["a.py".to_owned()][..]),
+            "nobody was given a line of what is left out"
         );
     }
 }

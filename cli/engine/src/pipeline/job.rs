@@ -23,8 +23,10 @@ pub struct ReviewJob {
     pub files: Arc<Vec<FileDiff>>,
     /// The patch of each file, in the same order.
     pub patches: Vec<GivenPatch>,
-    /// Patches that reviewers get a part of only.
+    /// Patches that reviewers get a part of only, or nothing but the header.
     pub cut: Vec<CutFile>,
+    /// The gap that they leave in the review, with what to do about it; nothing without any.
+    pub too_large: Option<String>,
     /// What is not reviewed.
     pub filtered: Vec<FilteredFile>,
     /// What rules found, without any model. `None` if there was nothing for them to check.

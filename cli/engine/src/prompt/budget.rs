@@ -1,8 +1,10 @@
 //! How much of a large diff fits into a reviewer's context, and which part of it.
 //!
-//! The headers of all files are kept, so that everybody knows what changed. What is left is spent on the most-changed
-//! files first, each in full; a file that does not fit is set aside and the smaller ones behind it are still tried, so the
-//! least-changed are the last to be cut. What then remains goes to the files that were set aside, in the same order.
+//! The index names all files, so that every reviewer knows what changed. What is left is spent on the most-changed files first,
+//! each in full; a file that does not fit is set aside and the smaller ones behind it are still tried, so the
+//! least-changed are the last to be cut. What then remains goes to the first file that was set aside and of which more than
+//! a few lines fit. Of every other only the header is left, which says no more than the index: no reviewer opens it, and it
+//! takes no room from what is read.
 
 use std::{cmp::Reverse, io};
 
@@ -10,6 +12,10 @@ use std::{cmp::Reverse, io};
 const BYTES_PER_TOKEN: u64 = 3;
 /// The share of a context window that input may fill before an answer suffers from it, as a divisor.
 const COMFORTABLE_SHARE: u64 = 2;
+/// Room for the line that says how much of a patch is missing.
+const NOTICE: u64 = 64;
+/// The fewest bytes of hunks for which a patch is cut in its middle: less is hardly more than the header and the notice.
+const MIN_PART: u64 = 500;
 
 /// The estimated number of tokens of a text of this many bytes.
 pub const fn estimated_tokens(bytes: u64) -> u64 {
@@ -51,42 +57,50 @@ pub enum Share {
     Whole,
     /// The header and at most this many bytes of hunks.
     Cut(u64),
+    /// The header, which no reviewer has to open.
+    Header,
 }
 
-/// Shares `budget` bytes out among patches. No more than that is given, but for headers, which are always kept.
+/// Shares `budget` bytes out among patches. No more than that is given.
 pub fn share_out(sizes: &[PatchSize], budget: u64) -> Vec<Share> {
     if sizes.iter().map(|size| size.bytes).sum::<u64>() <= budget {
         return vec![Share::Whole; sizes.len()];
     }
-    let headers: u64 = sizes.iter().map(|size| size.header.min(size.bytes)).sum();
-    let mut left = budget.saturating_sub(headers);
+    let mut left = budget;
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|position| (Reverse(sizes[*position].changed_lines), *position));
-    let mut shares = vec![Share::Whole; sizes.len()];
+    let mut shares = vec![Share::Header; sizes.len()];
     let mut aside = Vec::new();
     for position in order {
-        let hunks = sizes[position].bytes.saturating_sub(sizes[position].header);
-        if hunks <= left {
-            left -= hunks;
+        let bytes = sizes[position].bytes;
+        // With room for a notice kept back: no patch is cut only to make room for its own.
+        if bytes.saturating_add(NOTICE) <= left {
+            shares[position] = Share::Whole;
+            left -= bytes;
         } else {
             aside.push(position);
         }
     }
     for position in aside {
-        // Less than a few lines help nobody.
-        let part = left.min(sizes[position].bytes.saturating_sub(sizes[position].header));
-        shares[position] = Share::Cut(part);
-        left -= part;
+        let size = &sizes[position];
+        let part = left.saturating_sub(size.header.saturating_add(NOTICE));
+        if size.bytes <= left {
+            shares[position] = Share::Whole;
+            left -= size.bytes;
+        } else if part >= MIN_PART {
+            shares[position] = Share::Cut(part);
+            left = 0;
+        }
     }
     shares
 }
 
-/// What is left of each patch's size after sharing out.
+/// The sizes of the patches as they are given; of one whose share is its header, which is not given, the size stays.
 pub fn given(sizes: &[PatchSize], shares: &[Share]) -> Vec<PatchSize> {
     let given = |(size, share): (&PatchSize, &Share)| match share {
-        Share::Whole => *size,
+        Share::Whole | Share::Header => *size,
         Share::Cut(hunks) => PatchSize {
-            bytes: size.header.saturating_add(*hunks),
+            bytes: size.header.saturating_add(NOTICE).saturating_add(*hunks),
             ..*size
         },
     };
@@ -112,6 +126,15 @@ pub struct CutPatch {
     pub bytes: Vec<u8>,
     /// Lines of hunks that are missing.
     pub lines_left_out: u64,
+    /// Lines of hunks that are there.
+    pub lines_kept: u64,
+}
+
+impl CutPatch {
+    /// Returns whether nothing but the header is left of a patch that has lines.
+    pub const fn is_header(&self) -> bool {
+        self.lines_left_out > 0 && self.lines_kept == 0
+    }
 }
 
 /// Cuts a patch to its header and `hunks` bytes of hunks. A hunk that is cut through gets a header that fits.
@@ -119,6 +142,7 @@ pub fn cut(patch: impl io::BufRead, hunks: u64) -> io::Result<CutPatch> {
     let mut kept = CutPatch {
         bytes: Vec::new(),
         lines_left_out: 0,
+        lines_kept: 0,
     };
     let mut left = hunks;
     let mut hunk: Option<Hunk> = None;
@@ -151,6 +175,7 @@ pub fn cut(patch: impl io::BufRead, hunks: u64) -> io::Result<CutPatch> {
                 hunk.pass(&line, starts_hunk);
             } else {
                 left -= size;
+                kept.lines_kept += u64::from(!starts_hunk);
                 hunk.keep(&line, starts_hunk);
             }
         }
@@ -162,10 +187,7 @@ pub fn cut(patch: impl io::BufRead, hunks: u64) -> io::Result<CutPatch> {
         if kept.bytes.last().is_some_and(|byte| *byte != b'\n') {
             kept.bytes.push(b'\n');
         }
-        let note = format!(
-            "# {} lines of this patch are left out: the change is larger than a reviewer can read\n",
-            kept.lines_left_out
-        );
+        let note = format!("# {} lines left out: the change is too large\n", kept.lines_left_out);
         kept.bytes.extend_from_slice(note.as_bytes());
     }
     Ok(kept)

@@ -14,8 +14,8 @@ fn size(changed_lines: u64, bytes: u64, header: u64) -> PatchSize {
 
 #[test]
 fn the_most_changed_are_kept_whole_and_the_least_changed_are_cut_last() {
-    use Share::{Cut, Whole};
-    let cases: [(&str, &[PatchSize], u64, &[Share]); 6] = [
+    use Share::{Cut, Header, Whole};
+    let cases: [(&str, &[PatchSize], u64, &[Share]); 8] = [
         (
             "all fits",
             &[size(9, 900, 100), size(1, 150, 100)],
@@ -24,38 +24,55 @@ fn the_most_changed_are_kept_whole_and_the_least_changed_are_cut_last() {
         ),
         (
             "the most-changed first, whatever the order of the diff",
-            &[size(1, 200, 100), size(9, 900, 100), size(5, 600, 100)],
-            1250,
-            &[Whole, Whole, Cut(50)],
+            &[size(1, 2000, 100), size(9, 900, 100), size(5, 600, 100)],
+            2300,
+            &[Cut(636), Whole, Whole],
         ),
         (
             "one that does not fit leaves its room to smaller ones",
             &[size(99, 9000, 100), size(9, 900, 100), size(1, 200, 100)],
-            1300,
-            &[Cut(100), Whole, Whole],
+            2000,
+            &[Cut(736), Whole, Whole],
         ),
         (
-            "headers alone",
-            &[size(9, 900, 100), size(1, 200, 100)],
-            0,
-            &[Cut(0), Cut(0)],
+            "a part that is hardly more than a header is none",
+            &[size(9, 900, 100), size(5, 600, 100), size(1, 200, 100)],
+            1400,
+            &[Whole, Header, Whole],
         ),
+        (
+            "a header takes no room",
+            &[size(9, 900, 800), size(5, 900, 800), size(1, 300, 250)],
+            1300,
+            &[Whole, Header, Whole],
+        ),
+        (
+            "what only makes room for its own notice is whole",
+            &[size(9, 900, 100), size(5, 640, 100), size(1, 600, 100)],
+            1550,
+            &[Whole, Whole, Header],
+        ),
+        ("no room", &[size(9, 900, 100), size(1, 200, 100)], 0, &[Header, Header]),
         (
             "a tie goes by position",
             &[size(5, 500, 100), size(5, 500, 100)],
             650,
-            &[Whole, Cut(50)],
-        ),
-        (
-            "nothing to keep back of a header",
-            &[size(0, 100, 100), size(9, 900, 100)],
-            500,
-            &[Whole, Cut(300)],
+            &[Whole, Header],
         ),
     ];
     for (name, sizes, budget, expected) in cases {
         assert_eq!(share_out(sizes, budget), expected, "{name}");
     }
+}
+
+#[test]
+fn of_many_small_patches_as_many_as_fit_are_whole_and_none_is_cut_for_them() {
+    // 520 files of two changed lines, in half of a window of 128,000 tokens.
+    let sizes = vec![size(2, 390, 250); 520];
+    let shares = share_out(&sizes, 140_000);
+    let (whole, rest) = shares.split_at(358);
+    assert!(whole.iter().all(|share| *share == Share::Whole));
+    assert!(rest.iter().all(|share| *share == Share::Header));
 }
 
 #[test]
@@ -75,9 +92,14 @@ fn windows_are_compared_in_tokens() {
 fn a_reviewer_with_a_small_window_is_given_fewer_patches_but_whole_ones() {
     let sizes = [size(1, 100, 50), size(9, 900, 50), size(5, 500, 50), size(2, 200, 50)];
     let shares = share_out(&sizes, 1_250);
-    let given = given(&sizes, &shares);
-    assert_eq!(given.iter().map(|size| size.bytes).sum::<u64>(), 1_250);
-    assert_eq!(given[1], sizes[1], "what is whole stays as it is");
+    assert_eq!(shares, [Share::Whole, Share::Whole, Share::Header, Share::Whole]);
+    assert_eq!(given(&sizes, &shares), sizes, "what is whole stays as it is");
+    let large = [size(9, 9_000, 50)];
+    let cut = given(&large, &share_out(&large, 1_250));
+    assert_eq!(
+        cut[0].bytes, 1_250,
+        "a part fills the room that is left, with its header and notice"
+    );
     assert_eq!(fitting(&[0, 2, 3], &sizes, 800), [0, 2, 3]);
     assert_eq!(fitting(&[0, 1, 3], &sizes, 400), [0, 3]);
     assert_eq!(fitting(&[0, 1], &sizes, 0), Vec::<usize>::new());
@@ -110,11 +132,13 @@ fn a_cut_patch_is_still_a_patch() {
     assert_eq!(&PATCH[usize::try_from(header).expect("small")..][..4], "@@ -");
     assert_eq!(cut_to(u64::MAX), (PATCH.to_owned(), 0));
 
-    let note = |lines: u64| {
-        format!("# {lines} lines of this patch are left out: the change is larger than a reviewer can read\n")
-    };
+    let note = |lines: u64| format!("# {lines} lines left out: the change is too large\n");
     let head = "diff --git a/a.rs b/a.rs\nindex 1..2 100644\n--- a/a.rs\n+++ b/a.rs\n";
+    assert!(note(u64::from(u32::MAX)).len() as u64 <= NOTICE);
     assert_eq!(cut_to(0), (format!("{head}{}", note(8)), 8));
+    let is_header = |hunks| cut(PATCH.as_bytes(), hunks).expect("no input or output").is_header();
+    // The header of a hunk without a line of it is nothing to read.
+    assert_eq!([0, 30, 200].map(is_header), [true, true, false]);
     let first = "@@ -1,3 +1,4 @@ fn first()\n one\n-two\n+zwei\n+drei\n four\n";
     assert_eq!(cut_to(first.len() as u64), (format!("{head}{first}{}", note(3)), 3));
     // Cut through a hunk: the numbers of its header fit what is there.
@@ -131,12 +155,13 @@ fn a_line_that_looks_like_a_hunk_is_none() {
     assert_eq!(cut(patch.as_bytes(), u64::MAX).expect("fine").bytes, patch.as_bytes());
     let binary = "diff --git a/x b/x\nBinary files a/x and b/x differ\n";
     assert_eq!(header_length(binary.as_bytes()), binary.len() as u64);
-    assert_eq!(cut(binary.as_bytes(), 0).expect("fine").bytes, binary.as_bytes());
+    let uncut = cut(binary.as_bytes(), 0).expect("fine");
+    assert_eq!((uncut.is_header(), uncut.bytes), (false, binary.as_bytes().to_vec()));
 }
 
 proptest! {
     #[test]
-    fn the_budget_holds_but_for_headers(
+    fn the_budget_holds_and_is_used(
         sizes in proptest::collection::vec((0u64..500, 0u64..5000, 0u64..200), 0..40),
         budget in 0u64..60_000,
     ) {
@@ -144,18 +169,19 @@ proptest! {
             sizes.into_iter().map(|(changed, hunks, header)| size(changed, hunks + header, header)).collect();
         let shares = share_out(&sizes, budget);
         prop_assert_eq!(&shares, &share_out(&sizes, budget), "deterministic");
-        let headers: u64 = sizes.iter().map(|size| size.header).sum();
-        let hunks: u64 = sizes.iter().zip(&shares).map(|(size, share)| match share {
-            Share::Whole => size.bytes - size.header,
-            Share::Cut(part) => *part,
-        }).sum();
-        prop_assert!(headers + hunks <= budget.max(headers));
-        // Nothing is cut that would still fit, and what is cut is cut really.
-        let left = budget.saturating_sub(headers + hunks);
-        for (size, share) in sizes.iter().zip(&shares) {
-            if let Share::Cut(part) = share {
-                prop_assert!(*part < size.bytes - size.header);
-                prop_assert_eq!(left, 0);
+        let given = given(&sizes, &shares);
+        let read = shares.iter().zip(&given).filter(|(share, _)| **share != Share::Header);
+        let read: u64 = read.map(|(_, size)| size.bytes).sum();
+        prop_assert!(read <= budget);
+        for ((size, share), given) in sizes.iter().zip(&shares).zip(&given) {
+            match share {
+                Share::Whole => {}
+                // Nothing is left out that would still fit, and what is cut is clearly shorter than the patch.
+                Share::Header => prop_assert!(size.bytes > budget - read),
+                Share::Cut(part) => {
+                    prop_assert!(*part >= MIN_PART && given.bytes < size.bytes);
+                    prop_assert_eq!(read, budget);
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ fn entry(path: &str) -> PatchEntry {
         removed: 0,
         old_path: None,
         lines_left_out: 0,
+        is_left_out: false,
     }
 }
 

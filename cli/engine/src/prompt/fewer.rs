@@ -15,8 +15,9 @@ pub struct FewerPatches {
 pub fn fewer_patches(files: &[FileDiff], patches: &[GivenPatch]) -> Option<FewerPatches> {
     let mut entries: Vec<(&FileDiff, &str)> = files
         .iter()
-        .zip(patches.iter().map(|patch| patch.path.as_str()))
-        .filter(|(file, _)| file.has_content())
+        .zip(patches)
+        .filter(|(file, patch)| file.has_content() && !patch.is_left_out)
+        .map(|(file, patch)| (file, patch.path.as_str()))
         .collect();
     if entries.len() < 2 {
         return None;

@@ -1,8 +1,9 @@
 //! Long lines of a patch, so that a reviewer sees all of them: `OpenCode` shows 2000 characters of a line and no more.
 
-/// What the rest of a line begins with. Every line of a patch's content begins with `+`, `-` or a space, so no author can
-/// write this; like git's `\ No newline at end of file` it is about the line above.
-const GOES_ON: &[u8] = b"\\ the line above goes on: ";
+use crate::review::LINE_GOES_ON;
+
+/// The beginning of the rest of a line.
+const GOES_ON: &[u8] = LINE_GOES_ON.as_bytes();
 
 /// The most bytes of a line, with what stands in front. Fewer than the 2000 that are shown: characters have at least a byte.
 const MAX_LINE: usize = 1800;

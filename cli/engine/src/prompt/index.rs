@@ -15,6 +15,12 @@ const MAX_FILTERED: usize = 100;
 /// Up to this many directories sum up the rest.
 const MAX_DIRECTORIES: usize = 30;
 
+/// The end of the line of a patch of which no line is given.
+const LEFT_OUT: &str = " | left out";
+/// The meaning of that.
+const ABOUT_LEFT_OUT: &str =
+    "A patch that is `left out` has no lines, because the change is too large: do not open it.";
+
 /// One line of the index of patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchEntry {
@@ -32,6 +38,8 @@ pub struct PatchEntry {
     pub old_path: Option<String>,
     /// Lines of the patch that are left out because the merge request is too large.
     pub lines_left_out: u64,
+    /// True if no line of the patch is given, and no reviewer has to open it.
+    pub is_left_out: bool,
 }
 
 impl PatchEntry {
@@ -45,6 +53,7 @@ impl PatchEntry {
             removed: file.removed,
             old_path: (file.old_path != file.path).then(|| file.old_path.clone()),
             lines_left_out: 0,
+            is_left_out: false,
         }
     }
 
@@ -57,7 +66,9 @@ impl PatchEntry {
             "- {path} | {} | +{} -{} | {}",
             self.kind, self.added, self.removed, self.patch
         );
-        if self.lines_left_out > 0 {
+        if self.is_left_out {
+            line.push_str(LEFT_OUT);
+        } else if self.lines_left_out > 0 {
             let _ = write!(line, " | cut: {} lines left out", self.lines_left_out);
         }
         line
@@ -125,6 +136,10 @@ pub(super) fn changed_files(entries: &[PatchEntry], filtered: &[(String, &'stati
             rest.iter().map(|position| entries[*position].path.as_str()),
         ));
     }
+    if entries.iter().any(|entry| entry.is_left_out) {
+        lines.push(String::new());
+        lines.push(ABOUT_LEFT_OUT.to_owned());
+    }
     if !filtered.is_empty() {
         lines.push(String::new());
         lines.push("Not reviewed:".to_owned());
@@ -177,6 +192,7 @@ mod tests {
             removed: 0,
             old_path: None,
             lines_left_out: 0,
+            is_left_out: false,
         }
     }
 
@@ -199,6 +215,21 @@ mod tests {
             changed_files(&[moved], &[("bun.lock".into(), "lock file")]),
             "- new.py (was old.py) | added | +3 -0 | .conclave-review/patches/0001-new-py.patch | cut: 12 lines left out\n\n\
              Not reviewed:\n- bun.lock | lock file"
+        );
+    }
+
+    #[test]
+    fn a_patch_without_lines_is_marked_and_not_to_be_opened() {
+        let left_out = PatchEntry {
+            lines_left_out: 12,
+            is_left_out: true,
+            ..entry("new.py", 3)
+        };
+        assert_eq!(
+            changed_files(&[left_out], &[]),
+            format!(
+                "- new.py | added | +3 -0 | .conclave-review/patches/0001-new-py.patch | left out\n\n{ABOUT_LEFT_OUT}"
+            )
         );
     }
 

@@ -19,9 +19,9 @@ pub struct Coverage {
     /// Files that are unchanged since an earlier review looked at them, and that were not given to the panel again.
     #[serde(default)]
     pub earlier: Vec<EarlierFiles>,
-    /// Files that were given to the panel and that nobody opened.
+    /// Files that were given to the panel and that no reviewer opened, and those of which no reviewer was given a line.
     pub not_read: Vec<String>,
-    /// Files of which reviewers got a part only, because the whole diff is larger than they can read.
+    /// Files of which reviewers got a part or no line, because the whole diff is larger than they can read.
     #[serde(default)]
     pub cut: Vec<CutFile>,
     /// Findings that were dropped because their evidence does not exist.

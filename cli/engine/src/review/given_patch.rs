@@ -9,6 +9,8 @@ pub struct GivenPatch {
     pub lines: Option<u64>,
     /// True if its whole text stands in every reviewer's message.
     pub in_prompt: bool,
+    /// True if none of its lines are given, because the change is too large: opening it is not reading it.
+    pub is_left_out: bool,
 }
 
 impl GivenPatch {

@@ -32,7 +32,7 @@ impl<'a> Reading<'a> {
         reading
     }
 
-    /// Files whose patch no reviewer opened, although there is something to read in it; and those that were opened and not
+    /// Files whose patch no reviewer opened, or was given, although there is something to read in it; and those that were opened and not
     /// read whole, each with what is missing.
     ///
     /// A patch without content, as of a rename, has to be opened where it makes another kind of file of it. Of a change that
@@ -54,6 +54,7 @@ impl<'a> Reading<'a> {
             .filter(|(file, _)| has_to_be_read(file, security))
         {
             match self.how_far(patch) {
+                _ if patch.is_left_out => not_read.push(file.path.clone()),
                 HowFar::Fully => {}
                 HowFar::Not => not_read.push(file.path.clone()),
                 HowFar::Partly(missing) => partly.push(format!("{} was not read whole: {missing}", file.path)),
@@ -155,6 +156,27 @@ mod tests {
         };
         assert_eq!(not_read(&[other]), Vec::<String>::new());
         assert_eq!(Reading::default().gaps(&[], &[], &security).0, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_patch_without_its_lines_is_not_read_by_opening_it() {
+        let file = |path: &str| FileDiff {
+            old_path: path.into(),
+            path: path.into(),
+            content: Content::Text,
+            ..FileDiff::default()
+        };
+        let left_out = GivenPatch {
+            is_left_out: true,
+            ..GivenPatch::file("q")
+        };
+        let opened = ["p", "q"].map(|path| FileRead {
+            path: path.into(),
+            ..read(1, None)
+        });
+        let patches = [GivenPatch::file("p"), left_out];
+        let gaps = Reading::new(&opened).gaps(&[file("a.py"), file("b.py")], &patches, &SecurityPaths::default());
+        assert_eq!(gaps, (vec!["b.py".to_owned()], Vec::new()));
     }
 
     #[test]

@@ -552,6 +552,7 @@ fn review_job(plan: Plan) -> ReviewJob {
         patches: Vec::new(),
         language: None,
         cut: Vec::new(),
+        too_large: None,
         filtered: Vec::new(),
         by_rules: None,
         trojan_source: Vec::new(),

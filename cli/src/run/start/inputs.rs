@@ -8,9 +8,9 @@ use conclave_engine::{
     memory::hot_spots,
     panel::assign,
     prompt::{
-        ContextFile, Field, PatchEntry, PatchSize, Share, SharedText, add_to_reviewer, brief, choose_patch_texts,
-        fitting, fold, given, may_stand_in_prompt, patch_budget, patch_text, render_context, render_coordinator,
-        render_index, render_patch_texts, share_out, window_warning,
+        ContextFile, Field, NarrowestWindow, PatchEntry, PatchSize, Share, SharedText, add_to_reviewer, brief,
+        choose_patch_texts, fitting, fold, given, may_stand_in_prompt, patch_budget, patch_text, render_context,
+        render_coordinator, render_index, render_patch_texts, share_out, window_warning,
     },
     review::{CutFile, GivenPatch, Plan},
     untrusted::{Nonce, Untrusted},
@@ -45,6 +45,8 @@ pub(crate) struct Inputs {
     pub(crate) patches: Vec<GivenPatch>,
     /// Patches that were too large to be given whole.
     pub(crate) cut: Vec<CutFile>,
+    /// The gap that they leave in the review, with what to do about it; nothing without any.
+    pub(crate) too_large: Option<String>,
     /// Notes of the review on its inputs.
     pub(crate) warnings: Vec<String>,
 }
@@ -116,7 +118,9 @@ pub(crate) async fn render(
     let message = render_context(&file(&uncut), boundary).text.len() + library.shared()?.len();
     let message = bytes(message) + RUNTIME_BYTES;
     let sizes = patches::sizes(&diff.files);
-    let shares = share_out(&sizes, patch_budget(narrowest_window(plan, capabilities), message));
+    let narrowest = narrowest_window(plan, capabilities);
+    let budget = patch_budget(narrowest.tokens, message);
+    let shares = share_out(&sizes, budget);
     let files: Vec<(&FileDiff, &str)> = diff
         .files
         .iter()
@@ -129,6 +133,7 @@ pub(crate) async fn render(
         .zip(&written)
         .map(|(entry, written)| PatchEntry {
             lines_left_out: written.left_out,
+            is_left_out: written.is_left_out,
             ..entry.clone()
         })
         .collect();
@@ -162,20 +167,25 @@ pub(crate) async fn render(
         .collect();
     let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
     warnings.extend(coordinator_warning(&plan.coordinator, capabilities, bytes(message)));
-    let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
     Ok(Inputs {
-        cut: cut
-            .map(|entry| CutFile {
-                path: entry.path.clone(),
-                lines_left_out: entry.lines_left_out,
-            })
-            .collect(),
+        cut: cut_files(&entries),
+        too_large: narrowest.describe(&entries, budget),
         index: render_index(&entries),
         patches: given_patches(entries, &written, &texts),
         context: context.text,
         coordinator: coordinator.text,
         warnings,
     })
+}
+
+/// The files whose patches are not given whole.
+fn cut_files(entries: &[PatchEntry]) -> Vec<CutFile> {
+    let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
+    cut.map(|entry| CutFile {
+        path: entry.path.clone(),
+        lines_left_out: entry.lines_left_out,
+    })
+    .collect()
 }
 
 /// The text of each patch that stands in the prompt.
@@ -212,6 +222,7 @@ fn given_patches(entries: Vec<PatchEntry>, written: &[Written], texts: &[Option<
             path: entry.patch,
             lines: Some(written.lines),
             in_prompt: text.is_some(),
+            is_left_out: written.is_left_out,
         })
         .collect()
 }
@@ -259,13 +270,16 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
         .collect();
     let fields = assign(&panel, &paths, &reading.own);
     for member in &mut plan.members {
-        let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
+        let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice).iter().copied();
+        // The others have no lines to read.
+        let has_lines = |at: &usize| reading.entries.get(*at).is_some_and(|entry| !entry.is_left_out);
+        let whole: Vec<usize> = whole.filter(has_lines).collect();
         // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.
         let window = member
             .route
             .as_ref()
             .map_or(UNKNOWN_CONTEXT, |route| window(route, reading.capabilities));
-        let patches = fitting(whole, reading.sizes, patch_budget(window, reading.message));
+        let patches = fitting(&whole, reading.sizes, patch_budget(window, reading.message));
         let field = Field {
             files: paths.len(),
             left_out: whole.len() - patches.len(),
@@ -277,14 +291,15 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
 }
 
 /// The smallest context window among the reviewers without whom there is no review.
-fn narrowest_window(plan: &Plan, capabilities: &CapabilityList) -> u64 {
-    plan.members
-        .iter()
-        .filter(|member| member.required)
-        .filter_map(|member| member.route.as_ref().ok())
-        .map(|route| window(route, capabilities))
-        .min()
-        .unwrap_or(UNKNOWN_CONTEXT)
+fn narrowest_window(plan: &Plan, capabilities: &CapabilityList) -> NarrowestWindow {
+    let required = plan.members.iter().filter(|member| member.required);
+    let routes = required.filter_map(|member| member.route.as_ref().ok());
+    let narrowest = routes.min_by_key(|route| window(route, capabilities));
+    NarrowestWindow {
+        model: narrowest.map(|route| route.first().clone()),
+        tokens: narrowest.map_or(UNKNOWN_CONTEXT, |route| window(route, capabilities)),
+        is_assumed: narrowest.is_some_and(|route| !capabilities.knows_context(route.first())),
+    }
 }
 
 fn window(route: &ModelRoute, capabilities: &CapabilityList) -> u64 {

@@ -1,6 +1,6 @@
 //! What was looked at, by whom, for how much: one quiet block at the end of the note.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use conclave_shared::telemetry::ReviewerOutcome;
 
@@ -47,12 +47,18 @@ pub(super) fn coverage(review: &Review) -> String {
     text.push('\n');
     let left_out = |file: &FilteredFile| format!("{}: {}", code_span(&file.path), file.reason.describe());
     text.push_str(&list("Left out", coverage.filtered.iter().map(left_out)));
-    text.push_str(&list("Not read", coverage.not_read.iter().map(|path| code_span(path))));
+    // What was left out stands in its own list.
+    let cut: BTreeSet<&String> = coverage.cut.iter().map(|file| &file.path).collect();
+    let not_read = coverage.not_read.iter().filter(|path| !cut.contains(path));
+    text.push_str(&list("Not read", not_read.map(|path| code_span(path))));
     let cut = |file: &CutFile| {
         let path = code_span(&file.path);
-        format!("{path}: {} lines of its patch were left out", file.lines_left_out)
+        format!("{path}: {} lines of its patch", file.lines_left_out)
     };
-    text.push_str(&list("Too large to be read whole", coverage.cut.iter().map(cut)));
+    text.push_str(&list(
+        "Left out, because the change is too large",
+        coverage.cut.iter().map(cut),
+    ));
     text.push_str(&list("Findings without proof", coverage.unproven.iter().map(unproven)));
     let rule = |rule: &CheckedRule| rule.describe(|_| link(&rule.rule, &rule.link), code_span);
     let rules = coverage.rules.iter().map(rule);
