@@ -512,6 +512,7 @@ impl Prepared {
         let open = |known: &ExistingFinding| match known.state {
             ThreadState::Open
             | ThreadState::ResolvedByOutsider
+            | ThreadState::ResolvedByUnnamed
             | ThreadState::ResolvedByOther
             | ThreadState::Unknown => true,
             // Who wrote the change may not settle everything.
