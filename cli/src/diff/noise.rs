@@ -7,22 +7,27 @@ use conclave_engine::diff::{
 };
 use conclave_git::{GitError, Repository};
 
+use super::links;
 use crate::exit::Failure;
 
 /// The largest file that is looked at whole, in bytes: a larger source map counts as code, and of a larger archive the beginning counts.
 const MAX_WHOLE: usize = 32 << 20;
 
-/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read.
+/// Takes the noise out of the diff up to the commit `head`. Of the files whose names decide nothing, the beginnings are read.
 pub async fn without_noise(
     repository: &Repository,
+    head: &str,
     diff: Diff,
     rules: FilterRules<'_>,
 ) -> Result<FilteredDiff, Failure> {
     let peeks = beginnings(repository, &diff, rules).await?;
-    Ok(filter(diff, rules, |file| {
+    let mut filtered = filter(diff, rules, |file| {
         let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
         (of(file.base_object()), of(file.head_object()))
-    }))
+    });
+    let links = links::to_unread(repository, head, &filtered, rules).await?;
+    filtered.read_by_nobody.extend(links);
+    Ok(filtered)
 }
 
 /// What the beginnings of the files say, by object.
