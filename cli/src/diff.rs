@@ -3,6 +3,7 @@
 pub(crate) mod attributes;
 mod decode;
 mod intake;
+mod links;
 mod noise;
 pub mod patches;
 mod spool;

@@ -247,6 +247,13 @@ impl Place<'_> {
                 ..entry
             };
         }
+        // `driver.ko.xz`, `model.pkl.gz`; `name-1.0.tar.gz`, which package managers install.
+        if entry.form == Form::Archive && (is_compiled(stem) || is_package(stem, extension)) {
+            return Entry {
+                form: Form::Compiled,
+                ..entry
+            };
+        }
         // `Dockerfile.arm64`, `.env.local`
         let first = self.name.trim_start_matches('.').split('.').next().unwrap_or_default();
         let steers = self.name.starts_with('.') || is_in("containerfile dockerfile env jenkinsfile makefile", first);
@@ -392,6 +399,40 @@ fn entries(rows: Rows) -> HashMap<&'static str, Entry> {
         words.split_ascii_whitespace().map(move |word| (word, entry))
     });
     entries.collect()
+}
+
+/// Returns whether a name, in lower case and without the extension of its compression, is that of something compiled.
+fn is_compiled(stem: &str) -> bool {
+    let entry = stem
+        .rsplit_once('.')
+        .and_then(|(_, extension)| INDEX.by_extension.get(extension));
+    entry.is_some_and(|entry| entry.form == Form::Compiled)
+}
+
+/// Returns whether an archive is called like a package of Python or npm: a name, a hyphen and a version.
+fn is_package(stem: &str, extension: &str) -> bool {
+    let name = match stem.strip_suffix(".tar") {
+        Some(name) => name,
+        None if is_in("tbz tbz2 tgz txz", extension) => stem,
+        None => return false,
+    };
+    let begins_version = |part: &str| {
+        let part = part.strip_prefix('v').unwrap_or(part);
+        part.starts_with(|first: char| first.is_ascii_digit())
+    };
+    name.split('-').skip(1).any(begins_version)
+}
+
+/// Returns whether a file is a document for people by its name, so that nothing but a person is expected to read it: `README`,
+/// `LICENSE.txt`, `guide.md`. A text with another name may be input of a program.
+pub fn is_document(path: &str) -> bool {
+    let kind = PathKind::of(path);
+    let name = file_name(path).to_ascii_lowercase();
+    let stem = name.split('.').next().unwrap_or_default();
+    let entry = INDEX.by_name.get(stem);
+    kind.form == Form::Text
+        && (kind.wording == Wording::Document
+            || entry.is_some_and(|entry| matches!(entry.role, Role::Changelog | Role::Prose)))
 }
 
 /// The extension of a path in lower case; for a name without one, the name.

@@ -121,6 +121,15 @@ fn paths_say_what_files_are_to_a_machine() {
         ("files.cab", Form::Archive),
         ("gradle/wrapper/gradle-wrapper.jar", Form::Compiled),
         ("a.tar.gz", Form::Archive),
+        ("icons.tgz", Form::Archive),
+        ("night-sky.tar.xz", Form::Archive),
+        ("data.csv.gz", Form::Archive),
+        ("wheels/p-1.0.tar.gz", Form::Compiled),
+        ("deps/some-name-v2.1.0.tgz", Form::Compiled),
+        ("lib/m.ko.xz", Form::Compiled),
+        ("model.pkl.gz", Form::Compiled),
+        ("m/pytorch_model.bin", Form::Compiled),
+        ("keys/a.gpg", Form::Compiled),
         ("logo.PNG", Form::Inert),
         ("LICENSE", Form::Text),
         ("VERSION", Form::Text),
@@ -134,8 +143,36 @@ fn paths_say_what_files_are_to_a_machine() {
 }
 
 #[test]
+fn documents_are_what_only_people_read() {
+    for path in [
+        "vendor/x/README",
+        "vendor/x/README.md",
+        "vendor/x/LICENSE.txt",
+        "vendor/x/CHANGES",
+        "docs/guide.adoc",
+        "NOTICE.txt",
+    ] {
+        assert!(is_document(path), "{path}");
+    }
+    for path in [
+        "vendor/modules.txt",
+        "vendor/x/notes.txt",
+        "vendor/x/data.csv",
+        "vendor/x/VERSION",
+        "vendor/x/AGENTS.md",
+        "vendor/x/requirements.txt",
+        "vendor/x/readme.py",
+        "docs/a.mdx",
+    ] {
+        assert!(!is_document(path), "{path}");
+    }
+}
+
+#[test]
 fn some_places_run_by_themselves() {
     for path in [
+        ".claude/commands/deploy.md",
+        ".clinerules/a.md",
         ".yarn/releases/yarn-4.cjs",
         "web/.husky/pre-commit",
         ".github/workflows/a.yml",

@@ -3,6 +3,7 @@
 //! A diff is never held as a whole. [`DiffReader`] is fed with git's output as it comes, hands each file's patch on to a
 //! spool, and keeps of a file what the review needs to know: names, modes, counts, and which lines changed.
 
+mod code_data;
 mod decoded;
 mod encoding;
 mod file_diff;

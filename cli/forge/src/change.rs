@@ -218,12 +218,12 @@ async fn existing_findings(
         let state = if own.thread.is_state_unknown {
             ThreadState::Unknown
         } else if own.thread.resolved && own.thread.resolved_by.is_none() {
-            // A forge may not say which program resolved it; that it was us, our signed note says.
+            // A forge may not name a program, or an account that was deleted; that it was us, our signed note says.
             let by_us = remembered.is_some_and(|entry| matches!(entry.before, Before::Resolved | Before::Declined));
             if by_us {
                 ThreadState::ResolvedByUs
             } else {
-                ThreadState::ResolvedByOther
+                ThreadState::ResolvedByUnnamed
             }
         } else if own.thread.resolved {
             match roles.read(own.thread.resolved_by.as_ref()).await {

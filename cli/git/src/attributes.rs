@@ -165,9 +165,19 @@ impl Repository {
 
     /// Every regular file of a commit.
     pub async fn tree_files(&self, commit: &str) -> Result<Vec<TreeFile>, GitError> {
+        self.tree_of_mode(commit, "100").await
+    }
+
+    /// Every symbolic link of a commit. The content of one is its target.
+    pub async fn tree_links(&self, commit: &str) -> Result<Vec<TreeFile>, GitError> {
+        self.tree_of_mode(commit, "120").await
+    }
+
+    /// Every file of a commit whose mode begins like this.
+    async fn tree_of_mode(&self, commit: &str, mode: &str) -> Result<Vec<TreeFile>, GitError> {
         let arguments = ["ls-tree", "-r", "-z", "--full-tree", commit];
         let listing = self.run(&arguments).await?;
-        let files = TreeEntry::parse(&listing).filter(|entry| entry.mode.starts_with("100"));
+        let files = TreeEntry::parse(&listing).filter(|entry| entry.mode.starts_with(mode));
         let file = |TreeEntry { path, object, .. }| TreeFile { path, object };
         Ok(files.map(file).collect())
     }

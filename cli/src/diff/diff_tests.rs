@@ -88,7 +88,7 @@ impl Scene {
             ignore: &GlobSet::empty(),
             trusted: &GlobSet::empty(),
         };
-        without_noise(&repository, diff, rules).await.unwrap()
+        without_noise(&repository, head, diff, rules).await.unwrap()
     }
 
     /// The files of which a checkout differs.
@@ -635,4 +635,25 @@ async fn attributes_change_also_where_their_file_is_noise_and_gets_another_name(
     scene.git(&["mv", "vendor/x/notes.txt", "vendor/x/.gitattributes"]);
     let back = scene.commit();
     assert_eq!(scene.differing(&head, &back).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_link_that_gives_a_vendored_document_the_name_of_code_is_read_by_nobody() {
+    let scene = Scene::new();
+    let link = |target: &str, path: &str| std::os::unix::fs::symlink(target, scene.root.join(path)).unwrap();
+    scene.write("vendor/x/README.md", "x\n");
+    scene.write("src/a.py", "x = 1\n");
+    link("../vendor/x/README.md", "src/old.py");
+    let base = scene.commit();
+    scene.write("vendor/x/README.md", "import os\n");
+    let head = scene.commit();
+    let filtered = scene.filtered(&base, &head).await;
+    assert_eq!(filtered.read_by_nobody, ["src/old.py"], "an older link");
+
+    link("src/old.py", "run.py");
+    link("vendor/x/README.md", "README.md");
+    link("src/a.py", "b.py");
+    let newer = scene.commit();
+    let filtered = scene.filtered(&head, &newer).await;
+    assert_eq!(filtered.read_by_nobody, ["run.py"], "of older noise");
 }

@@ -7,22 +7,27 @@ use conclave_engine::diff::{
 };
 use conclave_git::{GitError, Repository};
 
+use super::links;
 use crate::exit::Failure;
 
-/// The largest source map that is looked at whole, in bytes; a larger one counts as code.
-const MAX_MAP: usize = 32 << 20;
+/// The largest file that is looked at whole, in bytes: a larger source map counts as code, and of a larger archive the beginning counts.
+const MAX_WHOLE: usize = 32 << 20;
 
-/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read.
+/// Takes the noise out of the diff up to the commit `head`. Of the files whose names decide nothing, the beginnings are read.
 pub async fn without_noise(
     repository: &Repository,
+    head: &str,
     diff: Diff,
     rules: FilterRules<'_>,
 ) -> Result<FilteredDiff, Failure> {
     let peeks = beginnings(repository, &diff, rules).await?;
-    Ok(filter(diff, rules, |file| {
+    let mut filtered = filter(diff, rules, |file| {
         let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
         (of(file.base_object()), of(file.head_object()))
-    }))
+    });
+    let links = links::to_unread(repository, head, &filtered, rules).await?;
+    filtered.read_by_nobody.extend(links);
+    Ok(filtered)
 }
 
 /// What the beginnings of the files say, by object.
@@ -55,18 +60,22 @@ async fn beginnings(
     repository
         .read_blobs(&head, Peek::BYTES, |at, blob| note(&mut peeks, head[at], blob))
         .await?;
-    // What is called a source map is one only if the whole of it is.
-    let maps = asked.iter().filter(|(file, _)| is_map(file));
-    let maps: Vec<&str> = maps
-        .flat_map(|(file, _)| [file.base_object(), file.head_object()])
-        .flatten()
-        .collect();
+    // What is called a source map is one only if the whole of it is, and what is in an archive is said at its end.
+    let objects = |file: &FileDiff| {
+        let objects = [file.base_object(), file.head_object()].map(|object| object.map(ToOwned::to_owned));
+        objects.into_iter().flatten()
+    };
+    let mut wholes: Vec<String> = Vec::new();
+    for &(file, _) in &asked {
+        let is_zip = |object: &String| peeks.get(object).is_some_and(Peek::is_zip);
+        wholes.extend(objects(file).filter(|object| is_map(file) || is_zip(object)));
+    }
     let whole = |at: usize, blob: Option<conclave_git::Blob>| {
         if let Some(blob) = blob.filter(|blob| !blob.is_cut()) {
-            peeks.insert(maps[at].to_owned(), Peek::of_map(&blob.content));
+            peeks.insert(wholes[at].clone(), Peek::of_whole(&blob.content));
         }
     };
-    repository.read_blobs(&maps, MAX_MAP, whole).await?;
+    repository.read_blobs(&wholes, MAX_WHOLE, whole).await?;
     Ok(peeks)
 }
 

@@ -482,7 +482,7 @@ async fn filter(
         trusted: trusted.as_set(),
     };
     let scope = attributes::Scope::of(&diff);
-    let mut diff = diff::without_noise(&job.repository, diff, rules).await?;
+    let mut diff = diff::without_noise(&job.repository, &job.subject.head_sha, diff, rules).await?;
     let differing = attributes::differing(&job.repository, &job.subject, &diff, &scope).await?;
     diff.filtered.extend(differing);
     Ok(diff)
@@ -512,6 +512,7 @@ impl Prepared {
         let open = |known: &ExistingFinding| match known.state {
             ThreadState::Open
             | ThreadState::ResolvedByOutsider
+            | ThreadState::ResolvedByUnnamed
             | ThreadState::ResolvedByOther
             | ThreadState::Unknown => true,
             // Who wrote the change may not settle everything.

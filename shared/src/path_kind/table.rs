@@ -47,12 +47,14 @@ pub(super) const EXTENSIONS: Rows = &[
     "),
     // What runs, installs, or makes objects when it is read (macros, pickles, saved workspaces). An archive that only holds files does not.
     (Role::Source, Form::Compiled, Wording::Program, "
-        a aar apk app appimage appx bc beam bundle class cpl crate crx deb dex dll dmg docm drv ear efi egg elc elf
-        exe gem hex img ipa iso jar jmod joblib ko lib luac msi msix node npz nupkg o obj ocx pack phar pickle pkg pkl
-        pptm pt pth pyc pyd pyo rlib rmeta rpm scr so swf sys uf2 vsix war wasm whl xlsm xpi dylib lockb ser rdb keras
-        h5 accde ade adp chm dotm hlp lnk mde msp mst pif potm ppam ppsm ps rda rdata rds scpt swc wll xlam xll xlsb
-        xltm
+        a aar apk app appimage appx bc beam bin blend bundle ckpt class cpl crate crx deb dex dill dll dmg docm drv ear
+        efi egg elc elf exe gem hex img ipa iso jar jmod joblib ko lib luac mar mo msi msix node npy npz nupkg o obj ocx
+        pack phar pickle pkg pkl pptm pt pth pyc pyd pyo rlib rmeta rpm sav scr so swf sys uf2 vsix war wasm whl xlsm
+        xpi dylib lockb ser rdb keras h5 accde ade adp chm dotm hlp lnk mde msp mst pif potm ppam ppsm ps rda rdata rds
+        scpt swc wll xlam xll xlsb xltm
     "),
+    // A key ring says whose signatures a tool believes.
+    (Role::Source, Form::Compiled, Wording::Program, "gpg kbx"),
     (Role::Source, Form::Archive, Wording::Program, "
         7z br bz2 cab cpio gz lz lz4 lzma rar tar tbz tbz2 tgz txz xz zip zst
     "),
@@ -119,7 +121,9 @@ pub(super) const BEGINNINGS: &[(Role, &str)] = &[
 /// By a directory above the file, in lower case.
 #[rustfmt::skip]
 pub(super) const DIRECTORIES: &[(Role, &str)] = &[
-    (Role::AgentInstructions, ".agents .claude .codex .cursor .opencode"),
+    (Role::AgentInstructions, "
+        .agents .amazonq .claude .clinerules .codex .continue .cursor .gemini .junie .kiro .opencode .qwen .roo .windsurf
+    "),
     (Role::Migration, "alembic migrate migration migrations"),
     (Role::Pipeline, ".buildkite .circleci .gitlab"),
     (Role::Test, "__mocks__ __tests__ cypress e2e fixtures spec specs test testdata tests"),
@@ -150,7 +154,7 @@ pub(super) const TRANSLATIONS: &str =
 pub(super) const BY_ITSELF: &str = "
     .yarn .husky .githooks .git-hooks githooks git-hooks hooks .github .gitlab .circleci .buildkite .vscode .idea
     .devcontainer .mvn .cargo .opencode .claude .cursor .agents .codex bin sbin scripts cron.d init.d profile.d
-    systemd conf.d sites-enabled udev
+    systemd conf.d sites-enabled udev .amazonq .clinerules .continue .gemini .junie .kiro .qwen .roo .windsurf
 ";
 
 /// Directories of copies of third-party code. Case counts: in another spelling they are the project's own.

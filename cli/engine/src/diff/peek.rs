@@ -1,6 +1,6 @@
 //! What the beginning of a file says of it, whatever it is called.
 
-use super::{encoding::Encoding, generated, generated::Header};
+use super::{code_data, encoding::Encoding, generated, generated::Header};
 
 /// What the beginning of a file says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,8 +25,10 @@ pub struct Peek {
     pub(super) mostly_text: bool,
     /// The form that its first bytes show.
     pub(super) form: Form,
-    /// The whole file is a source map: JSON with `mappings`. Set by [`Peek::of_map`].
+    /// The whole file is a source map: JSON with `mappings`. Set by [`Peek::of_whole`].
     pub(super) source_map: bool,
+    /// It is a zip archive. Which files are in it is said at its end.
+    pub(super) zip: bool,
 }
 
 /// Forms that are known by their first bytes.
@@ -39,7 +41,7 @@ pub(super) enum Form {
     Inert,
     /// A container of other files; documents of office programs are such, too.
     Archive,
-    /// Something that a machine runs.
+    /// Something that a machine runs, or that makes objects when it is read.
     Program,
 }
 
@@ -67,11 +69,22 @@ impl Peek {
         self.pointer
     }
 
-    /// What is said by the whole of a file that is called like a source map.
-    pub fn of_map(content: &[u8]) -> Self {
+    /// Returns whether it is a zip archive: the whole content is needed to say whether that is a package.
+    pub const fn is_zip(&self) -> bool {
+        self.zip
+    }
+
+    /// What is said by the whole of a file that is called like a source map, or is a zip archive.
+    pub fn of_whole(content: &[u8]) -> Self {
+        let seen = peek(content);
         Self {
             source_map: is_source_map(content),
-            ..peek(content)
+            form: if seen.zip && code_data::is_package(content) {
+                Form::Program
+            } else {
+                seen.form
+            },
+            ..seen
         }
     }
 }
@@ -90,7 +103,12 @@ pub fn peek(beginning: &[u8]) -> Peek {
         mostly_text: zero && is_mostly_text(beginning),
         form: form(beginning),
         source_map: false,
+        zip: is_zip(beginning),
     }
+}
+
+fn is_zip(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04")
 }
 
 /// Returns whether Git LFS takes the file for a pointer: white space and lines of extensions may stand before its version.
@@ -179,12 +197,16 @@ const PROGRAMS: &[&[u8]] = &[
     b"!<arch>\n",
     b"BC\xc0\xde",
     b"\x1bLua",
+    b"BLENDER",
+    // An array of NumPy may hold pickles.
+    b"\x93NUMPY",
+    b"\xac\xed\0\x05",
 ];
 
 fn form(bytes: &[u8]) -> Form {
     let is = |forms: &[&[u8]]| forms.iter().any(|start| bytes.starts_with(start));
     let at = |offset: usize, mark: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(mark));
-    if is(PROGRAMS) {
+    if is(PROGRAMS) || code_data::is_pickle(bytes) || (is_zip(bytes) && code_data::is_package(bytes)) {
         Form::Program
     } else if is(ARCHIVES) || at(257, b"ustar") {
         Form::Archive
@@ -228,7 +250,7 @@ mod tests {
             ("/admin backend;\n", false),
             ("", false),
         ] {
-            assert_eq!(Peek::of_map(content.as_bytes()).source_map, expected, "{content}");
+            assert_eq!(Peek::of_whole(content.as_bytes()).source_map, expected, "{content}");
         }
     }
 
@@ -239,6 +261,8 @@ mod tests {
             (b"\0\0\0\x18ftypmp42", Form::Inert),
             (b"PK\x03\x04\x14\0", Form::Archive),
             (b"\x7fELF\x02\x01", Form::Program),
+            (b"BLENDER-v300", Form::Program),
+            (b"\x80\x04\x95\x10\0", Form::Program),
             (b"#!/bin/sh\n\0", Form::Unknown),
             (b"", Form::Unknown),
         ] {

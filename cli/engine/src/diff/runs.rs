@@ -3,7 +3,7 @@
 //! Name, mode, place and content are asked, and what none of them shows to be harmless counts as code.
 
 use conclave_shared::{
-    path_kind::{Form as NamedForm, PathKind, language},
+    path_kind::{Form as NamedForm, PathKind, is_document, language},
     risk::SecurityPaths,
 };
 
@@ -127,13 +127,20 @@ pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bo
     let is_binary = reason == FilterReason::Binary;
     let named = PathKind::of(&file.path);
     let is_unseen = content.pointer && file.kind != ChangeKind::Deleted;
+    let is_shown_text = content.text || content.encoding.is_some();
     match named.form {
         // Only the name says what stands behind a pointer.
         NamedForm::Inert if content.pointer && is_binary => false,
         NamedForm::Text | NamedForm::Unknown if is_unseen => true,
         NamedForm::Code | NamedForm::Compiled => true,
         NamedForm::Inert => !matches!(content.form, Form::Inert | Form::Archive),
-        NamedForm::Text => !(is_binary || content.text || content.empty || content.encoding.is_some()),
+        // Text runs where a tool obeys what stands in its place. In a copy of other people's code, a program may read it that this
+        // change does not show.
+        NamedForm::Text if named.runs_by_itself => true,
+        NamedForm::Text if reason == FilterReason::Vendored => {
+            !content.empty && !(is_shown_text && is_document(&file.path))
+        }
+        NamedForm::Text => !(is_binary || is_shown_text || content.empty),
         NamedForm::Archive => named.runs_by_itself,
         // For data that is not text, only its place says that something reads it as a program.
         NamedForm::Unknown => !is_binary || named.runs_by_itself,

@@ -99,6 +99,7 @@ pub(super) fn is_settled_by_person(finding: &ExistingFinding) -> bool {
         ThreadState::Open
         | ThreadState::ResolvedByUs
         | ThreadState::ResolvedByOutsider
+        | ThreadState::ResolvedByUnnamed
         | ThreadState::ResolvedByOther
         | ThreadState::Unknown => false,
     };

@@ -115,7 +115,7 @@ pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
                     settled.notes.push(texts::deleted(&place));
                 } else if matches!(
                     finding.state,
-                    ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther
+                    ThreadState::ResolvedByOutsider | ThreadState::ResolvedByUnnamed | ThreadState::ResolvedByOther
                 ) {
                     settled.notes.push(texts::no_right(&place, finding.state));
                 } else if lacks_right(finding) {
@@ -164,7 +164,10 @@ fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcom
         Outcome::Fixed
             if matches!(
                 finding.state,
-                ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOutsider | ThreadState::ResolvedByOther
+                ThreadState::ResolvedByAuthor
+                    | ThreadState::ResolvedByOutsider
+                    | ThreadState::ResolvedByUnnamed
+                    | ThreadState::ResolvedByOther
             ) =>
         {
             Before::Fixed

@@ -888,6 +888,15 @@ fn nobody_without_a_role_settles_anything() {
         let says = "a person who may not push to the project cannot settle a warning. A member of the project who may";
         assert!(text.contains(says), "{text}");
     }
+    let unnamed = scene().state(ThreadState::ResolvedByUnnamed).reconcile();
+    assert_eq!(surviving(&unnamed), [("E1".to_owned(), Severity::Warning, true)]);
+    let ThreadChange::Answer { text, resolve: false } = change_of(&unnamed) else {
+        panic!("it is open again: {:?}", unnamed.threads)
+    };
+    let says = "This stands: an account that the forge does not name cannot settle a warning. A member";
+    assert!(text.contains(says), "{text}");
+    let fixed_too = scene().state(ThreadState::ResolvedByUnnamed).word(EarlierStatus::Fixed);
+    gone(&fixed_too, &resolve("fixed in `22222222`"), Some(Before::Fixed));
     // What is fixed is fixed all the same.
     let mut fixed = other.word(EarlierStatus::Fixed);
     gone(&fixed, &resolve("fixed in `22222222`"), Some(Before::Fixed));

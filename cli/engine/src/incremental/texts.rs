@@ -198,6 +198,7 @@ pub(super) fn not_the_authors(record: &FindingRecord, role: AuthorRole) -> Strin
     let (who, other) = match role {
         AuthorRole::Contributor => ("an author who may not push to the project", "A"),
         AuthorRole::Outsider => ("a person who may not push to the project", "A"),
+        AuthorRole::Machine => ("an account that the forge does not name", "A"),
         _ => ("the author of a change, and people who committed to it,", "Another"),
     };
     format!(

@@ -84,6 +84,7 @@ impl ExistingFinding {
         match self.state {
             ThreadState::Open
             | ThreadState::ResolvedByOutsider
+            | ThreadState::ResolvedByUnnamed
             | ThreadState::ResolvedByOther
             | ThreadState::Unknown => true,
             ThreadState::ResolvedByAuthor => !self.author_may_settle,
@@ -205,6 +206,9 @@ pub enum ThreadState {
     ResolvedByAuthor,
     /// A person without that role resolved it, and may not decide that. The finding stands, and the thread is opened again.
     ResolvedByOutsider,
+    /// It is resolved, and the forge names no account for it: the account was deleted, or a program did it. The finding stands, and the
+    /// thread is opened again.
+    ResolvedByUnnamed,
     /// Another program resolved it, or an account whose role cannot be read. The finding stands.
     ResolvedByOther,
     /// The forge does not say: it counts as open, which does not mean that a person has opened it again.
@@ -220,6 +224,7 @@ impl ThreadState {
             Self::ResolvedByPerson => "resolved by a person",
             Self::ResolvedByAuthor => "resolved by the author of the change",
             Self::ResolvedByOutsider => "resolved by a person who is not a member of the project",
+            Self::ResolvedByUnnamed => "resolved by an account that the forge does not name",
             Self::ResolvedByOther => "resolved by a program, or by an account whose role cannot be read",
         }
     }

@@ -107,6 +107,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
         ThreadState::Open
         | ThreadState::ResolvedByAuthor
         | ThreadState::ResolvedByOutsider
+        | ThreadState::ResolvedByUnnamed
         | ThreadState::ResolvedByOther
         | ThreadState::Unknown => {}
     }
@@ -199,8 +200,10 @@ pub(super) fn is_unseen(finding: &ExistingFinding) -> bool {
 
 /// Returns whether somebody has tried to settle the finding whose word is not enough for that.
 pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
-    let resolved = finding.state == ThreadState::ResolvedByOutsider
-        || (finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle);
+    let resolved = matches!(
+        finding.state,
+        ThreadState::ResolvedByOutsider | ThreadState::ResolvedByUnnamed
+    ) || (finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle);
     resolved || unanswered(finding).is_some_and(|argument| argument.is_without_right)
 }
 
@@ -210,6 +213,7 @@ pub(super) fn who_lacks_right(finding: &ExistingFinding) -> AuthorRole {
     match (by_word, finding.state) {
         (Some(argument), _) => argument.role,
         (None, ThreadState::ResolvedByOutsider) => AuthorRole::Outsider,
+        (None, ThreadState::ResolvedByUnnamed) => AuthorRole::Machine,
         (None, _) => AuthorRole::Author,
     }
 }

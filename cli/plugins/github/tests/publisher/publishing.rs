@@ -419,6 +419,19 @@ async fn a_used_up_graphql_limit_opens_no_resolved_thread_again() {
 }
 
 #[tokio::test]
+async fn a_thread_without_a_named_resolver_is_not_ours_unless_our_note_says_so() {
+    let stage = OnGitHub::with_lines().await;
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    stage.run(&review, PublishSettings::default()).await;
+    // GitHub names people only.
+    stage.resolve(Who::Bot, &stage.shown().threads[0].id);
+    let change = stage.publisher().load().await.unwrap();
+    let found = change.subject.existing_findings.iter();
+    let states: Vec<ThreadState> = found.map(|finding| finding.state).collect();
+    assert_eq!(states, [ThreadState::ResolvedByUnnamed]);
+}
+
+#[tokio::test]
 async fn a_limit_in_disguise_is_waited_for() {
     for kind in [
         FaultKind::Abuse,
