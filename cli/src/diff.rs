@@ -6,6 +6,7 @@ mod intake;
 mod noise;
 pub mod patches;
 mod spool;
+mod whole;
 
 pub use self::{
     intake::{Intake, read},

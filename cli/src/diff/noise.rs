@@ -3,26 +3,31 @@
 use std::collections::HashMap;
 
 use conclave_engine::diff::{
-    ByName, ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, filter, is_map, peek,
+    ByName, ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, filter, is_map, is_new_to_readers,
+    peek,
 };
 use conclave_git::{GitError, Repository};
 
+use super::{Spool, whole::show_whole};
 use crate::exit::Failure;
 
 /// The largest source map that is looked at whole, in bytes; a larger one counts as code.
 const MAX_MAP: usize = 32 << 20;
 
-/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read.
+/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read. What is no noise any more gets a patch of its
+/// whole text.
 pub async fn without_noise(
     repository: &Repository,
     diff: Diff,
     rules: FilterRules<'_>,
+    spool: &Spool,
 ) -> Result<FilteredDiff, Failure> {
     let peeks = beginnings(repository, &diff, rules).await?;
-    Ok(filter(diff, rules, |file| {
-        let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
-        (of(file.base_object()), of(file.head_object()))
-    }))
+    let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
+    let mut diff = filter(diff, rules, |file| (of(file.base_object()), of(file.head_object())));
+    let is_new = |file: &FileDiff| is_new_to_readers(file, rules, of(file.base_object()));
+    show_whole(repository, &mut diff, is_new, spool).await?;
+    Ok(diff)
 }
 
 /// What the beginnings of the files say, by object.
