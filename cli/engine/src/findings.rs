@@ -2,6 +2,7 @@
 
 mod claim_words;
 mod code_lines;
+mod configuration;
 mod doubts;
 mod evidence;
 mod fold;
