@@ -15,6 +15,7 @@ mod remarks;
 mod removed;
 mod reserved;
 mod scan;
+mod schema;
 mod severe;
 mod tags;
 mod written;

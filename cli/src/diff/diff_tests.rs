@@ -84,7 +84,7 @@ impl Scene {
         self.reviewed(base, head).await.0
     }
 
-    /// What is reviewed, and its patches.
+    /// The files to review, and their patches.
     async fn reviewed(&self, base: &str, head: &str) -> (FilteredDiff, Spool) {
         let repository = Repository::open(&self.root).await.unwrap();
         let (diff, spool) = self.read(base, head).await;

@@ -14,7 +14,7 @@ use crate::exit::Failure;
 /// The largest source map that is looked at whole, in bytes; a larger one counts as code.
 const MAX_MAP: usize = 32 << 20;
 
-/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read. What is no noise any more gets a patch of its
+/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read. A file that was noise before gets a patch of its
 /// whole text.
 pub async fn without_noise(
     repository: &Repository,

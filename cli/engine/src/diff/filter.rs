@@ -184,7 +184,7 @@ fn decide(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>) -> Decisi
     let by_content = match file.content {
         Content::Binary => true,
         Content::Text => {
-            // Under its old path a protected file may have been generated, and read by nobody.
+            // Under its old path a protected file may have been generated, and left out.
             let may_be_generated = !is_protected || file.old_path != file.path;
             file.maybe_pointer || (may_be_generated && (file.kind != ChangeKind::Added || rules.trusts(file)))
         }
@@ -206,7 +206,7 @@ fn named_noise(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> 
 }
 
 /// Returns whether no reviewer has read what a file that is reviewed now holds at base, or only as a text: it was left out by its
-/// path or by a generator's header, or was no code by its name and becomes some. `base` is what is known of its content there.
+/// path or by a generator's header, or was not code by its name and becomes some. `base` is what is known of its content there.
 pub fn is_new_to_readers(file: &FileDiff, rules: FilterRules<'_>, base: Option<Peek>) -> bool {
     let has_lines = matches!(file.content, Content::Text | Content::None) && file.unread.is_none();
     if !has_lines || matches!(file.kind, ChangeKind::Added | ChangeKind::Deleted) || rules.trusts(file) {

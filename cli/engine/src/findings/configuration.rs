@@ -3,122 +3,51 @@
 
 use std::collections::HashSet;
 
-use conclave_shared::{finding::Finding, path_kind::file_name};
+use conclave_shared::finding::Finding;
 
 use super::{
     code_lines::{CodeLine, code_lines},
     fold::single_blanks,
     locate::Place,
-    refutation::QuotedFile,
     relation::without_texts,
+    schema::{Language, is_one_of},
 };
-
-/// The instructions of a Dockerfile, in lower case.
-const INSTRUCTIONS: [&str; 18] = [
-    "add",
-    "arg",
-    "cmd",
-    "copy",
-    "entrypoint",
-    "env",
-    "expose",
-    "from",
-    "healthcheck",
-    "label",
-    "maintainer",
-    "onbuild",
-    "run",
-    "shell",
-    "stopsignal",
-    "user",
-    "volume",
-    "workdir",
-];
 
 /// The first words of statements of SQL after which the database is another one, in lower case.
 const CHANGING: [&str; 8] = [
     "alter", "create", "drop", "grant", "rename", "revoke", "set", "truncate",
 ];
 
-/// What leads to the values of others than resources in HCL.
+/// The prefixes of values in HCL that belong to no resource.
 const VALUES: [&str; 3] = ["var", "local", "module"];
 
-/// The language of a configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Language {
-    Hcl,
-    Dockerfile,
-    Sql,
-    /// Keys with values.
-    Keys,
+/// Quoted lines of a file.
+pub(super) struct Quote<'a> {
+    /// The file's path.
+    pub(super) path: &'a str,
+    /// Its text at head.
+    pub(super) head: &'a str,
+    /// Its lines of code; none in prose.
+    pub(super) lines: Option<&'a [CodeLine]>,
+    /// The place of the quote.
+    pub(super) place: Place,
+    /// The quoted lines that say something.
+    pub(super) telling: &'a [String],
 }
 
-impl Language {
-    fn of(path: &str) -> Option<Self> {
-        let name = file_name(path).to_ascii_lowercase();
-        let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
-        let is_image = |part: &str| matches!(part, "dockerfile" | "containerfile");
-        Some(match extension {
-            "tf" | "tofu" | "hcl" => Self::Hcl,
-            "sql" | "psql" | "pgsql" | "ddl" => Self::Sql,
-            "yaml" | "yml" | "json" | "toml" | "ini" | "properties" | "env" | "tfvars" => Self::Keys,
-            _ if is_image(extension) || is_image(stem) || name.starts_with("dockerfile.") => Self::Dockerfile,
-            _ => return None,
-        })
-    }
-}
-
-/// A line's words of the schema, if it is one of a configuration, and the rest of it.
-pub(super) fn parts<'c>(path: &str, line: &'c str) -> (&'c str, &'c str) {
-    let all = ("", line);
-    match Language::of(path) {
-        None | Some(Language::Sql) => all,
-        Some(Language::Hcl) => line.split_once('=').unwrap_or(if line.trim_end().ends_with('{') {
-            (line, "")
-        } else {
-            all
-        }),
-        Some(Language::Keys) => line.split_once([':', '=']).unwrap_or(all),
-        Some(Language::Dockerfile) => {
-            let line = line.trim_start();
-            let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            if is_one_of(&INSTRUCTIONS, first) {
-                (first, rest)
-            } else {
-                all
-            }
-        }
-    }
-}
-
-/// Returns whether quoted lines of a configuration can have to do with the finding; nothing where their names decide. `telling` are
-/// those that say something.
-pub(super) fn relation(
-    accused: Option<&str>,
-    finding: &Finding,
-    file: QuotedFile<'_>,
-    lines: Option<&[CodeLine]>,
-    place: Place,
-    telling: &[String],
-) -> Option<bool> {
-    let is_same_file = file.path == finding.file;
-    match Language::of(file.path)? {
-        Language::Hcl => {
-            let quote = Quote {
-                file,
-                lines: lines?,
-                place,
-                telling,
-            };
-            Some(quote.is_of_resource(accused, finding))
-        }
+/// Returns whether quoted lines of a configuration can have to do with the finding; nothing where their names decide.
+pub(super) fn relation(accused: Option<&str>, finding: &Finding, quote: &Quote<'_>) -> Option<bool> {
+    let is_same_file = quote.path == finding.file;
+    let place = quote.place;
+    match Language::of(quote.path)? {
+        Language::Hcl => Some(quote.is_of_resource(accused, finding)),
         // In another image, or before its last stage begins, it says nothing of this one.
         Language::Dockerfile if Language::of(&finding.file) == Some(Language::Dockerfile) => {
-            let accused = stage(file.head, finding.line);
+            let accused = stage(quote.head, finding.line);
             let is_same = is_same_file
                 && [place.line, *place.lines().end()]
                     .iter()
-                    .all(|line| stage(file.head, *line) == accused);
+                    .all(|line| stage(quote.head, *line) == accused);
             (!is_same).then_some(false)
         }
         // What ran before cannot undo what runs later. In which order files run is unknown.
@@ -129,10 +58,6 @@ pub(super) fn relation(
         }
         Language::Keys | Language::Dockerfile | Language::Sql => None,
     }
-}
-
-fn is_one_of(words: &[&str], word: &str) -> bool {
-    words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// The number of the stage of an image in which a line stands, from 1.
@@ -146,32 +71,25 @@ fn stage(text: &str, line: u32) -> usize {
     lines.filter(begins).count()
 }
 
-/// Quoted lines of HCL.
-struct Quote<'a> {
-    file: QuotedFile<'a>,
-    lines: &'a [CodeLine],
-    place: Place,
-    telling: &'a [String],
-}
-
 impl Quote<'_> {
     /// Returns whether one of them stands in the accused block, or names what this one is or names.
     fn is_of_resource(&self, accused: Option<&str>, finding: &Finding) -> bool {
+        let lines = self.lines.unwrap_or_default();
         let accused = accused.and_then(|text| accused_block(text, finding));
         let named: HashSet<(&str, &str)> = references(&finding.evidence).collect();
         let own = accused.as_ref().and_then(|(_, header)| address(header, ""));
         let mut quoted = self.place.lines().filter_map(|line| {
             let at = index(line)?;
-            Some((at, self.lines.get(at)?.runs.as_str()))
+            Some((at, lines.get(at)?.runs.as_str()))
         });
         quoted.any(|(at, line)| {
             if resources(line).any(|resource| named.contains(&resource) || Some(resource) == own) {
                 return true;
             }
-            let Some((header, begins)) = block(self.lines, at).filter(|(header, _)| *header != at) else {
+            let Some((header, begins)) = block(lines, at).filter(|(header, _)| *header != at) else {
                 return false;
             };
-            let is_accused = self.file.path == finding.file && accused.as_ref().is_some_and(|(at, _)| *at == header);
+            let is_accused = self.path == finding.file && accused.as_ref().is_some_and(|(at, _)| *at == header);
             let is_named = address(begins, line).is_some_and(|address| named.contains(&address));
             let tells = self.place.length == 1 || self.telling.contains(&single_blanks(line));
             tells && (is_accused || is_named)

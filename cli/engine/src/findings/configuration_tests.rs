@@ -3,9 +3,12 @@
 use conclave_shared::severity::Severity;
 
 use super::*;
-use crate::{findings::refutation::check_refutation, judge::test_support::finding as sample};
+use crate::{
+    findings::refutation::{QuotedFile, check_refutation},
+    judge::test_support::finding as sample,
+};
 
-/// Whether this line of an unchanged file refutes a finding about that line of another one, or of the same.
+/// Returns whether this line of an unchanged file refutes a finding about that line of another one, or of the same.
 fn refutes((accused_path, accused): (&str, &str), evidence: &str, (path, head): (&str, &str), quote: &str) -> bool {
     let number = |text: &str, line: &str| {
         let at = text.lines().position(|own| own == line).expect("the line");

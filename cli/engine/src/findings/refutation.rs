@@ -5,7 +5,7 @@ use conclave_shared::{finding::Finding, path_kind::PathKind};
 
 use super::{
     code_lines::{CodeLine, code_lines, is_import},
-    configuration,
+    configuration::{self, Quote},
     fold::single_blanks,
     holder::Holder,
     locate::{Place, locate_whole},
@@ -116,7 +116,14 @@ fn is_related(
     place: Place,
     telling: &[String],
 ) -> bool {
-    if let Some(is_related) = configuration::relation(accused, finding, file, lines, place, telling) {
+    let quote = Quote {
+        path: file.path,
+        head: file.head,
+        lines,
+        place,
+        telling,
+    };
+    if let Some(is_related) = configuration::relation(accused, finding, &quote) {
         return is_related;
     }
     let names = if file.path == finding.file {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use conclave_shared::finding::Finding;
 
-use super::{configuration, reserved::Reserved};
+use super::{reserved::Reserved, schema};
 
 /// Words in front of a declaration.
 const MODIFIERS: &str =
@@ -34,7 +34,7 @@ impl Names {
 
     /// The same without the words of a configuration's schema, for code of another file.
     pub(super) fn of_values(finding: &Finding) -> Self {
-        Self::in_parts(finding, configuration::parts)
+        Self::in_parts(finding, schema::parts)
     }
 
     /// Those in the second part of each line, and in the claim as far as the first ones do not have them.
