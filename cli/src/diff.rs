@@ -7,6 +7,7 @@ mod links;
 mod noise;
 pub mod patches;
 mod spool;
+mod whole;
 
 pub use self::{
     intake::{Intake, read},

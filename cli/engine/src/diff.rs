@@ -17,10 +17,10 @@ mod records;
 mod runs;
 mod section;
 
-pub use decoded::{DecodedPatch, decoded_patch};
+pub use decoded::{TextPatch, decoded_patch, whole_patch};
 pub use encoding::{Encoding, text_of};
 pub use file_diff::{ChangeKind, Content, Diff, FileDiff, PatchRange, Unread};
-pub use filter::{ByName, FilterRules, FilteredDiff, FilteredFile, filter};
+pub use filter::{ByName, FilterRules, FilteredDiff, FilteredFile, filter, is_new_to_readers};
 pub use filter_reason::FilterReason;
 pub use line_map::{DiffRow, LineMap, RowKind};
 pub use peek::{Peek, peek};

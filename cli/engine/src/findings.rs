@@ -3,6 +3,7 @@
 mod certain;
 mod claim_words;
 mod code_lines;
+mod configuration;
 mod doubts;
 mod evidence;
 mod fold;
@@ -15,6 +16,7 @@ mod remarks;
 mod removed;
 mod reserved;
 mod scan;
+mod schema;
 mod severe;
 mod tags;
 mod written;

@@ -81,14 +81,20 @@ impl Scene {
     }
 
     async fn filtered(&self, base: &str, head: &str) -> FilteredDiff {
+        self.reviewed(base, head).await.0
+    }
+
+    /// The files to review, and their patches.
+    async fn reviewed(&self, base: &str, head: &str) -> (FilteredDiff, Spool) {
         let repository = Repository::open(&self.root).await.unwrap();
-        let (diff, _) = self.read(base, head).await;
+        let (diff, spool) = self.read(base, head).await;
         let rules = FilterRules {
             security: &SecurityPaths::default(),
             ignore: &GlobSet::empty(),
             trusted: &GlobSet::empty(),
         };
-        without_noise(&repository, head, diff, rules).await.unwrap()
+        let diff = without_noise(&repository, head, diff, rules, &spool).await.unwrap();
+        (diff, spool)
     }
 
     /// The files of which a checkout differs.
@@ -528,6 +534,65 @@ async fn a_mark_of_generated_code_counts_only_with_the_base() {
         left_out,
         [("gone.rs", generated), ("old.rs", generated), ("renamed.rs", generated)]
     );
+}
+
+#[tokio::test]
+async fn what_no_reviewer_has_read_is_shown_whole_once_it_is_reviewed() {
+    let scene = Scene::new();
+    let (notes, marked) = (numbered(40), "// @generated\n");
+    for path in ["vendor/a.txt", "vendor/b.py", "docs/c.txt", "src/d.py", "docs/e.txt"] {
+        scene.write(path, format!("of {path}\n{notes}"));
+    }
+    scene.write("src/f.rs", format!("{marked}{notes}"));
+    scene.write("vendor/g.txt", "x".repeat(2 << 20));
+    let base = scene.commit();
+    std::fs::create_dir_all(scene.root.join("lib")).unwrap();
+    for (from, to) in [
+        ("vendor/a.txt", "src/a.py"),
+        ("docs/c.txt", "src/c.py"),
+        ("src/d.py", "lib/d.py"),
+        ("docs/e.txt", "lib/e.txt"),
+        ("vendor/g.txt", "src/g.py"),
+    ] {
+        scene.git(&["mv", from, to]);
+    }
+    scene.git(&["rm", "--quiet", "vendor/b.py"]);
+    scene.write(
+        "src/auth/b.py",
+        format!("of vendor/b.py\n{notes}").replace("line 7\n", "line seven\n"),
+    );
+    scene.write("src/f.rs", format!("// by hand\n{notes}"));
+    let head = scene.commit();
+    let (diff, spool) = scene.reviewed(&base, &head).await;
+    let mut patch = Vec::new();
+    let mut seen = Vec::new();
+    for file in &diff.files {
+        spool.patch(file, &mut patch).unwrap();
+        let is_whole = String::from_utf8_lossy(&patch).contains("\n+line 33\n");
+        seen.push((
+            file.path.as_str(),
+            file.changed_lines(),
+            is_whole,
+            file.row(33).is_some(),
+        ));
+    }
+    assert_eq!(
+        seen,
+        [
+            ("lib/d.py", 0, false, false),
+            ("lib/e.txt", 0, false, false),
+            ("src/a.py", 41, true, false),
+            ("src/auth/b.py", 41, true, true),
+            ("src/c.py", 41, true, false),
+            ("src/f.rs", 41, true, true),
+        ]
+    );
+    let left_out: Vec<_> = diff
+        .filtered
+        .iter()
+        .map(|file| (file.path.as_str(), file.reason))
+        .collect();
+    assert_eq!(left_out, [("src/g.py", FilterReason::TooLarge)]);
 }
 
 #[tokio::test]

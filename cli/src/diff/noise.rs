@@ -3,30 +3,33 @@
 use std::collections::HashMap;
 
 use conclave_engine::diff::{
-    ByName, ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, filter, is_map, peek,
+    ByName, ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, filter, is_map, is_new_to_readers,
+    peek,
 };
 use conclave_git::{GitError, Repository};
 
-use super::links;
+use super::{Spool, links, whole::show_whole};
 use crate::exit::Failure;
 
 /// The largest file that is looked at whole, in bytes: a larger source map counts as code, and of a larger archive the beginning counts.
 const MAX_WHOLE: usize = 32 << 20;
 
-/// Takes the noise out of the diff up to the commit `head`. Of the files whose names decide nothing, the beginnings are read.
+/// Takes the noise out of the diff up to the commit `head`. Of the files whose names decide nothing, the beginnings are read. A file that
+/// was noise before gets a patch of its whole text.
 pub async fn without_noise(
     repository: &Repository,
     head: &str,
     diff: Diff,
     rules: FilterRules<'_>,
+    spool: &Spool,
 ) -> Result<FilteredDiff, Failure> {
     let peeks = beginnings(repository, &diff, rules).await?;
-    let mut filtered = filter(diff, rules, |file| {
-        let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
-        (of(file.base_object()), of(file.head_object()))
-    });
+    let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
+    let mut filtered = filter(diff, rules, |file| (of(file.base_object()), of(file.head_object())));
     let links = links::to_unread(repository, head, &filtered, rules).await?;
     filtered.read_by_nobody.extend(links);
+    let is_new = |file: &FileDiff| is_new_to_readers(file, rules, of(file.base_object()));
+    show_whole(repository, &mut filtered, is_new, spool).await?;
     Ok(filtered)
 }
 

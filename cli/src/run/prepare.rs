@@ -184,7 +184,7 @@ pub(crate) async fn prepare(
     efforts::check_names(&overrides.effort_of_job, settings)?;
     overrides.apply(&mut config);
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
-    let diff = filter(&job, diff, &security, &settings.paths).await?;
+    let diff = filter(&job, (diff, &spool), &security, &settings.paths).await?;
     let trojan_source = trojan_source::check(&diff, &spool)?;
     let rules = organization::applied(&organization.rules, &diff);
     let registered = registered(&assembled, &rules);
@@ -470,7 +470,7 @@ fn switched_off(plan: &Plan) -> Vec<String> {
 /// The patterns are those that could be read.
 async fn filter(
     job: &Job,
-    diff: Diff,
+    (diff, spool): (Diff, &Spool),
     security: &SecurityPaths,
     paths: &PathSettings,
 ) -> Result<FilteredDiff, Failure> {
@@ -482,7 +482,7 @@ async fn filter(
         trusted: trusted.as_set(),
     };
     let scope = attributes::Scope::of(&diff);
-    let mut diff = diff::without_noise(&job.repository, &job.subject.head_sha, diff, rules).await?;
+    let mut diff = diff::without_noise(&job.repository, &job.subject.head_sha, diff, rules, spool).await?;
     let differing = attributes::differing(&job.repository, &job.subject, &diff, &scope).await?;
     diff.filtered.extend(differing);
     Ok(diff)

@@ -455,14 +455,14 @@ async fn renames_and_modes_have_to_be_opened_by_a_reviewer() {
     let review = outcome.review();
     assert!(!pipeline.approved());
     assert_eq!(review["verdict"], "inconclusive");
-    let mut not_read: Vec<&str> = review["coverage"]["not_read"]
+    let not_read: Vec<&str> = review["coverage"]["not_read"]
         .as_array()
         .unwrap()
         .iter()
         .map(|path| path.as_str().unwrap())
         .collect();
-    not_read.sort_unstable();
-    assert_eq!(not_read, [".husky/pre-commit", "tools/run.txt"]);
+    // The text that becomes a hook stands in the message whole.
+    assert_eq!(not_read, ["tools/run.txt"]);
 
     let (outcome, approved) = self::review(&moves()).await;
     assert!(approved, "reviewers that open them: {}", outcome.stdout);

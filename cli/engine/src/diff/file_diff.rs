@@ -86,10 +86,12 @@ pub struct FileDiff {
     pub added: u64,
     /// Removed lines.
     pub removed: u64,
-    /// The file's part of the diff as git wrote it, headers included. Empty if `unread` is set.
+    /// The file's part of the diff, headers included, as git wrote it or as it was made of texts. Empty if `unread` is set.
     pub patch: PatchRange,
     /// Which lines the hunks hold.
     pub lines: LineMap,
+    /// Which lines git's own hunks hold, as a forge shows them, where the patch shows the whole file as added.
+    pub forge_lines: Option<LineMap>,
     /// Why the patch was not taken in, if it was not.
     pub unread: Option<Unread>,
     /// The encodings that the patch's text was decoded from, at base and at head; of UTF-8 there is none. Git and the forge
@@ -120,7 +122,13 @@ impl FileDiff {
             // A side without lines is counted from 0.
             return self.lines.row_at_base(line).map(|row| DiffRow { new: 0, ..row });
         }
-        let row = self.lines.row_at_head(line)?;
+        let lines = match &self.forge_lines {
+            // A forge shows no lines of a file that is only moved.
+            Some(_) if self.objects.0 == self.objects.1 => return None,
+            Some(lines) => lines,
+            None => &self.lines,
+        };
+        let row = lines.row_at_head(line)?;
         let was_empty = self.kind == ChangeKind::Added || EMPTY_BLOBS.contains(&self.objects.0.as_str());
         Some(if was_empty { DiffRow { old: 0, ..row } } else { row })
     }

@@ -70,8 +70,17 @@ impl FilterRules<'_> {
 
     /// Returns whether the file is reviewed whatever it looks like.
     pub(super) fn is_protected(&self, file: &FileDiff) -> bool {
-        let is_protected = |path: &str| PathKind::of(path).is_migration || self.security.reason(path).is_some();
-        is_protected(&file.path) || (file.old_path != file.path && is_protected(&file.old_path))
+        self.protects(&file.path) || (file.old_path != file.path && self.protects(&file.old_path))
+    }
+
+    fn protects(&self, path: &str) -> bool {
+        PathKind::of(path).is_migration || self.security.reason(path).is_some()
+    }
+
+    /// Returns why a file with this path is left out, if its path alone is a reason.
+    fn noise_at(&self, path: &str) -> Option<FilterReason> {
+        let excluded = || self.ignore.is_match(path).then_some(FilterReason::ExcludedByProject);
+        PathKind::of(path).noise.map(FilterReason::from).or_else(excluded)
     }
 }
 
@@ -175,9 +184,11 @@ fn decide(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>) -> Decisi
     let by_content = match file.content {
         Content::Binary => true,
         Content::Text => {
-            file.maybe_pointer || (!is_protected && (file.kind != ChangeKind::Added || rules.trusts(file)))
+            // Under its old path a protected file may have been generated, and left out.
+            let may_be_generated = !is_protected || file.old_path != file.path;
+            file.maybe_pointer || (may_be_generated && (file.kind != ChangeKind::Added || rules.trusts(file)))
         }
-        Content::None => runs::changes_kind(file, rules.security),
+        Content::None => runs::changes_kind(file, rules.security) || is_new_to_readers(file, rules, None),
         Content::Symlink => file.maybe_pointer && !file.is_link(),
         Content::Submodule => false,
     };
@@ -190,12 +201,22 @@ fn decide(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>) -> Decisi
 
 /// A file that was moved into a vendored or excluded directory in this merge request was not left out before.
 fn named_noise(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
-    let of = |path: &str| {
-        let excluded = || rules.ignore.is_match(path).then_some(FilterReason::ExcludedByProject);
-        PathKind::of(path).noise.map(FilterReason::from).or_else(excluded)
-    };
-    let reason = of(&file.path)?;
-    (file.old_path == file.path || of(&file.old_path).is_some()).then_some(reason)
+    let reason = rules.noise_at(&file.path)?;
+    (file.old_path == file.path || rules.noise_at(&file.old_path).is_some()).then_some(reason)
+}
+
+/// Returns whether no reviewer has read what a file that is reviewed now holds at base, or only as a text: it was left out by its
+/// path or by a generator's header, or was not code by its name and becomes some. `base` is what is known of its content there.
+pub fn is_new_to_readers(file: &FileDiff, rules: FilterRules<'_>, base: Option<Peek>) -> bool {
+    let has_lines = matches!(file.content, Content::Text | Content::None) && file.unread.is_none();
+    if !has_lines || matches!(file.kind, ChangeKind::Added | ChangeKind::Deleted) || rules.trusts(file) {
+        return false;
+    }
+    let old = file.old_path.as_str();
+    let was_generated = || base.is_some_and(|base| base.is_generated()) && !is_unknown_lock_file(old);
+    let was_left_out = !rules.protects(old) && (rules.noise_at(old).is_some() || was_generated());
+    let may_run = |path: &str| PathKind::of(path).may_run();
+    was_left_out || (old != file.path && !may_run(old) && may_run(&file.path))
 }
 
 fn by_content(file: &FileDiff, is_protected: bool, rules: FilterRules<'_>, sides: Sides) -> Option<FilterReason> {

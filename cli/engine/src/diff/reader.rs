@@ -272,6 +272,7 @@ impl<W: Write> DiffReader<W> {
             removed: section.removed,
             patch,
             lines,
+            forge_lines: None,
             unread,
         });
         Ok(())

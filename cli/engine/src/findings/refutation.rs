@@ -5,10 +5,11 @@ use conclave_shared::{finding::Finding, path_kind::PathKind};
 
 use super::{
     code_lines::{CodeLine, code_lines, is_import},
+    configuration::{self, Quote},
     fold::single_blanks,
     holder::Holder,
     locate::{Place, locate_whole},
-    relation::{Names, share_resource},
+    relation::Names,
 };
 use crate::diff::{ChangeKind, Content, FileDiff, RowKind};
 
@@ -93,7 +94,8 @@ pub(crate) fn check_refutation(
             "no line of the quote has to do with the finding: one has to use a name of two letters or more that the finding's own code, or \
              code in its claim, uses too, as in the check of that value or the definition of what is called, and to do more than to \
              copy it. Words of the language and what stands in texts do not count. A guard of a base class needs the header of that \
-             class in the quote, and a table of routes the line with the class and the method"
+             class in the quote, and a table of routes the line with the class and the method. In Terraform a line has to stand in the accused \
+             block, or in one that names its resource; in a Dockerfile in the same stage; in SQL behind the statement in its file"
                 .to_owned(),
         );
     }
@@ -114,7 +116,21 @@ fn is_related(
     place: Place,
     telling: &[String],
 ) -> bool {
-    let names = Names::of(finding);
+    let quote = Quote {
+        path: file.path,
+        head: file.head,
+        lines,
+        place,
+        telling,
+    };
+    if let Some(is_related) = configuration::relation(accused, finding, &quote) {
+        return is_related;
+    }
+    let names = if file.path == finding.file {
+        Names::of(finding)
+    } else {
+        Names::of_values(finding)
+    };
     if telling.iter().any(|code| names.are_in(code, file.path)) {
         return true;
     }
@@ -123,10 +139,6 @@ fn is_related(
         Some(lines?.get(index)?.runs.as_str())
     });
     let quoted: Vec<&str> = quoted.collect();
-    let is_configuration = [".tf", ".tofu", ".hcl"].iter().any(|end| file.path.ends_with(end));
-    if is_configuration && file.path != finding.file {
-        return quoted.iter().any(|line| share_resource(&finding.evidence, line));
-    }
     accused
         .and_then(|text| Holder::around(text, finding.line, &finding.evidence))
         .is_some_and(|holder| {

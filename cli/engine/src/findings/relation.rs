@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use conclave_shared::finding::Finding;
 
-use super::reserved::Reserved;
+use super::{reserved::Reserved, schema};
 
 /// Words in front of a declaration.
 const MODIFIERS: &str =
@@ -29,20 +29,36 @@ pub(super) struct Names(HashSet<String>);
 
 impl Names {
     pub(super) fn of(finding: &Finding) -> Self {
-        let reserved = Reserved::of(&finding.file);
-        let mut known = HashSet::new();
+        Self::in_parts(finding, |_, line| ("", line))
+    }
+
+    /// The same without the words of a configuration's schema, for code of another file.
+    pub(super) fn of_values(finding: &Finding) -> Self {
+        Self::in_parts(finding, schema::parts)
+    }
+
+    /// Those in the second part of each line, and in the claim as far as the first ones do not have them.
+    fn in_parts(finding: &Finding, parts: impl for<'c> Fn(&str, &'c str) -> (&'c str, &'c str)) -> Self {
+        let (mut known, mut schema) = (HashSet::new(), HashSet::new());
         let second = finding.second.as_ref();
-        let quotes = second.map(|quote| (quote.code.as_str(), Reserved::of(&quote.file)));
-        for (code, reserved) in [(finding.evidence.as_str(), reserved)].into_iter().chain(quotes) {
-            // A text can be in another language: `select` of a query is not a name.
-            known.extend(names(code, Reserved::OF_ALL).map(str::to_owned));
-            for line in code.lines().map(without_texts) {
+        let quotes = second.map(|quote| (quote.file.as_str(), quote.code.as_str()));
+        let own = (finding.file.as_str(), finding.evidence.as_str());
+        for (path, code) in [own].into_iter().chain(quotes) {
+            let reserved = Reserved::of(path);
+            for line in code.lines() {
+                let (words, line) = parts(path, line);
+                schema.extend(names(words, Reserved::OF_ALL));
+                // A text can be in another language: `select` of a query is not a name.
+                known.extend(names(line, Reserved::OF_ALL).map(str::to_owned));
+                let line = without_texts(line);
                 known.extend(names(&line, reserved).map(str::to_owned));
                 known.extend(names(&line, reserved).filter_map(|name| field_of(&line, name)));
             }
         }
+        let reserved = Reserved::of(&finding.file);
         let words = finding.claim.split_whitespace().filter(|word| is_code(word));
-        known.extend(words.flat_map(|word| names(word, reserved)).map(str::to_owned));
+        let claimed = words.flat_map(|word| names(word, reserved));
+        known.extend(claimed.filter(|name| !schema.contains(name)).map(str::to_owned));
         Self(known)
     }
 
@@ -145,24 +161,6 @@ fn field(word: &str) -> &str {
         return word;
     }
     word.rsplit('.').next().unwrap_or(word)
-}
-
-/// Returns whether two pieces of a configuration in HCL name the same resource, as `aws_s3_bucket.assets`: what another block sets for it
-/// has to do with it.
-pub(super) fn share_resource(one: &str, other: &str) -> bool {
-    let known: HashSet<(&str, &str)> = resources(one).collect();
-    resources(other).any(|resource| known.contains(&resource))
-}
-
-/// The types and names of resources in code.
-fn resources(code: &str) -> impl Iterator<Item = (&str, &str)> {
-    let words = code.split(|character: char| !(character.is_alphanumeric() || "_-.".contains(character)));
-    words.filter_map(|word| {
-        let mut parts = word.split('.').filter(|part| *part != "data");
-        // The provider stands in front of the type.
-        let kind = parts.next().filter(|kind| kind.contains('_'))?;
-        Some((kind, parts.next()?))
-    })
 }
 
 /// A line of code without its texts in quotes.
@@ -334,20 +332,6 @@ mod tests {
         ));
         // In a text it is a word of another language.
         assert!(!is_related("b.js", "db.run(\"select x from y\")", "select(from);"));
-    }
-
-    #[test]
-    fn blocks_of_a_configuration_name_the_same_resource() {
-        let accused = "  bucket = aws_s3_bucket.assets.id\n  region = var.region";
-        assert!(share_resource(accused, "  bucket = aws_s3_bucket.assets.id"));
-        assert!(share_resource(accused, "  arns = [\"${aws_s3_bucket.assets.arn}/*\"]"));
-        for other in [
-            "  bucket = aws_s3_bucket.logs.id",
-            "  region = var.region",
-            "  name = \"assets\"",
-        ] {
-            assert!(!share_resource(accused, other), "{other}");
-        }
     }
 
     #[test]

@@ -426,11 +426,7 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
 
     // A whole one that cannot be read, too; a milder one is as if it had not come.
     let unread = |severity: &str| {
-        let told = finding(severity, TOLD, "value = os.environ[key]");
-        format!(
-            "<findings>{}<finding>",
-            told.replace("<line>4</line>", "<line>?</line>")
-        )
+        format!("<findings>{}<finding>", finding(severity, TOLD, ""))
     };
     let (severe, mild) = (unread("critical"), unread("warning"));
     let (panel, asked) = answers_after(&[severe.as_str()], vec![block(&[]), block(&[])]).await;
@@ -597,7 +593,7 @@ async fn two_findings_without_evidence_are_two() {
     let (panel, _) = answers(vec![block(&[one, two]), block(&[])]).await;
     assert_eq!(panel.unproven.len(), 2);
     // One that could not be read and is left out later is not lost either.
-    let unreadable = finding("critical", "It has no line.", "return value").replace("<line>4</line>", "<line>?</line>");
+    let unreadable = finding("critical", "It quotes nothing.", "");
     let (panel, told) = answers(vec![block(&[unreadable]), block(&[])]).await;
     assert_eq!((panel.unproven.len(), told.len()), (1, 1));
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
