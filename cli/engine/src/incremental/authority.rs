@@ -168,9 +168,11 @@ pub(crate) fn heard_words(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Argument {
     pub(super) role: AuthorRole,
+    /// Whether a decision of its author's settles the finding.
+    pub(super) has_right: bool,
     /// Whether it would settle the finding, if its author might.
     pub(super) is_without_right: bool,
-    /// Whether it may be meant to settle the finding: the answer says how to do that.
+    /// Whether it may be meant to settle the finding: the answer says how to do that, and who can.
     pub(super) comes_close: bool,
 }
 
@@ -183,14 +185,14 @@ fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument>
     let settles = settles(intent);
     // What is serious is not withdrawn on a word, so that a dispute about it has to end in a decision.
     let disputes = intent == ReplyIntent::Disagrees && finding.record.is_serious();
-    let comes_close = intent == ReplyIntent::Mixed || disputes;
     let has_right = match last.role {
         AuthorRole::Author => finding.author_may_settle,
         role => role == AuthorRole::Member,
     };
     (!settles || !has_right || last.edited).then_some(Argument {
         role: last.role,
+        has_right,
         is_without_right: settles && !has_right,
-        comes_close: comes_close && has_right,
+        comes_close: intent == ReplyIntent::Mixed || disputes,
     })
 }

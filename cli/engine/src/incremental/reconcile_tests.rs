@@ -195,30 +195,59 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
 }
 
 #[test]
-fn what_is_acknowledged_or_was_answered_before_is_no_talk_in_a_fixed_findings_thread() {
+fn what_the_author_says_alone_or_was_answered_before_is_no_talk_in_a_fixed_findings_thread() {
     let fixed = resolve("fixed in `22222222`");
     for role in [AuthorRole::Author, AuthorRole::Contributor] {
-        let done = || scene().replied(role, "Done, thanks.");
-        gone(&done().word(EarlierStatus::Fixed), &fixed, Some(Before::Resolved));
-        // An earlier version has answered that, and left the thread open.
-        let mut left = done().replied(AuthorRole::Us, "Thanks, that fixes it.");
-        left.earlier[0].before = Before::Fixed;
-        gone(&left, &fixed, Some(Before::Resolved));
+        for text in [
+            "Done, thanks.",
+            "Fixed in `abc1234`",
+            "Fixed in !12, PTAL",
+            "👍",
+            "Good point, changed to a bound parameter.",
+            "値を束縛しました。",
+        ] {
+            let done = || scene().replied(role, text);
+            gone(&done().word(EarlierStatus::Fixed), &fixed, Some(Before::Resolved));
+            // Only the judge's word fixes it.
+            assert_eq!(surviving(&done().word(EarlierStatus::NotFixed).reconcile()).len(), 1);
+            // An earlier version has answered that, and left the thread open.
+            let mut left = done().replied(AuthorRole::Us, "Thanks, that fixes it.");
+            left.earlier[0].before = Before::Fixed;
+            gone(&left, &fixed, Some(Before::Resolved));
+        }
     }
     let answered = scene()
         .replied(AuthorRole::Member, "Is there another way?")
         .replied(AuthorRole::Us, "Yes.")
         .replied(AuthorRole::Author, "Done.");
     gone(&answered.word(EarlierStatus::Fixed), &fixed, Some(Before::Resolved));
-    for text in ["Done?", "Done, but what of b.py?", "Done. The same is in b.py."] {
-        let open = scene().replied(AuthorRole::Author, text).word(EarlierStatus::Fixed);
-        let ThreadChange::Answer { resolve: false, .. } = change_of(&open.reconcile()) else {
-            panic!("{text}: it is left open")
+}
+
+#[test]
+fn a_question_of_the_author_keeps_a_fixed_findings_thread_open_until_it_is_answered() {
+    let open = |scene: Scene| {
+        let scene = scene.word(EarlierStatus::Fixed);
+        let ThreadChange::Answer { resolve: false, .. } = change_of(&scene.reconcile()) else {
+            panic!("it is left open: {:?}", scene.earlier[0].replies)
         };
-        // Nor does the answer to it end it.
-        let mut left = open.replied(AuthorRole::Us, "It is not there.");
+        let mut left = scene.replied(AuthorRole::Us, "It is not there.");
         left.earlier[0].before = Before::Fixed;
-        gone(&left, &ThreadChange::Keep, Some(Before::Fixed));
+        left.words = EarlierVerdicts::default();
+        left
+    };
+    let by = |text: &str| scene().replied(AuthorRole::Author, text);
+    let fixed = resolve("fixed in `22222222`");
+    for text in ["Done?", "Done, but what of b.py?"] {
+        gone(&open(by(text)), &fixed, Some(Before::Resolved));
+    }
+    // Our answer ends neither what is asked of others, nor a request, nor what another person says.
+    for text in ["@ann is that what you meant?", "Fixed, but please keep this open."] {
+        gone(&open(by(text)), &ThreadChange::Keep, Some(Before::Fixed));
+    }
+    for role in [AuthorRole::Member, AuthorRole::Author] {
+        let mut two = by("Fixed.").replied(role, "The same is in b.py.");
+        two.earlier[0].replies[1].author = "ann".into();
+        gone(&open(two), &ThreadChange::Keep, Some(Before::Fixed));
     }
 }
 
@@ -1354,6 +1383,34 @@ fn who_disputes_what_is_serious_reads_how_to_decide() {
     assert!(
         matches!(change_of(&silent.reconcile()), ThreadChange::Answer { text, resolve: false } if text == texts::HOW_TO_DECIDE)
     );
+}
+
+#[test]
+fn an_author_who_means_to_settle_what_is_not_theirs_reads_who_can() {
+    for role in [AuthorRole::Author, AuthorRole::Contributor] {
+        for text in [
+            "Won't fix: only internal",
+            "Won't fix, this table is internal.",
+            "False positive.",
+        ] {
+            let said = severe(|_| {}).replied(role, text);
+            assert_eq!(change_of(&said.reconcile()), ThreadChange::Keep, "no judge has read it");
+            let said = said.word(EarlierStatus::NotFixed);
+            let ThreadChange::Answer {
+                text: answer,
+                resolve: false,
+            } = change_of(&said.reconcile())
+            else {
+                panic!("{text}: it is answered")
+            };
+            let who = texts::not_the_authors(&said.earlier[0].record, role);
+            assert_eq!(answer, format!("Because of line 3.\n\n{who}"), "{text}");
+        }
+        let asked = severe(|_| {}).replied(role, "Won't fix?").word(EarlierStatus::NotFixed);
+        assert!(
+            matches!(change_of(&asked.reconcile()), ThreadChange::Answer { text, .. } if text == "Because of line 3.")
+        );
+    }
 }
 
 #[test]

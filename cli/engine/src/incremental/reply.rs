@@ -16,7 +16,7 @@ mod sentences;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use self::sentences::{Sentence, sentences};
+use self::sentences::{Sentence, holds_question_mark, sentences};
 use crate::{language::Language, untrusted::OwnWords};
 
 /// What an answer says.
@@ -108,37 +108,57 @@ const COURTESIES: [&str; 16] = [
     "merci", "gracias", "grazie",
 ];
 
-/// Other words in which people say that a problem is or will be dealt with.
-const ACKNOWLEDGEMENTS: &str = ", done fixed resolved addressed updated changed applied pushed will do fix it this that these now just \
-    right true yes yep sure i i've i'll we we've we'll have is are be should in with the latest last new next commit push catch sorry \
-    oops erledigt behoben corrigé fait hecho corregido feito corrigido fatto corretto opgelost gedaan zrobione poprawione исправлено \
-    готово виправлено 修正しました 対応しました 已修复 已修改 수정했습니다";
+/// Words with which a thread is kept open, in the languages that decisions are understood in. Who says it in other words opens the
+/// thread again, which is respected.
+const KEPT_OPEN: &str = "reopen unresolved offen ouvert ouverte abierto abierta aberto aberta aperto aperta otwarte otwarty открытым \
+    открытой відкритим відкритою";
+
+/// The same where words have no spaces between them, or endings.
+const KEPT_OPEN_WITHIN: [&str; 6] = ["開いたまま", "オープンのまま", "保持打开", "不要关闭", "열어", "مفتوح"];
 
 /// Returns whether an answer is nothing but words of thanks and of consent.
 pub(super) fn is_courtesy(answer: &OwnWords) -> bool {
-    holds_only(answer, |word| COURTESIES.contains(&word))
-}
-
-/// Returns whether an answer only says that the problem is or will be dealt with, as "Done." and "Good catch, fixed in 1a2b3c4." do.
-pub(super) fn is_acknowledgement(answer: &OwnWords) -> bool {
-    let is_commit = |word: &str| word.len() >= 7 && word.chars().all(|character| character.is_ascii_hexdigit());
-    holds_only(answer, |word| {
-        COURTESIES.contains(&word)
-            || word.starts_with('@')
-            || is_commit(word)
-            || ACKNOWLEDGEMENTS.split_whitespace().any(|known| known == word)
-    })
-}
-
-/// Returns whether an answer is nothing but such words, and asks nothing.
-fn holds_only(answer: &OwnWords, is_one: impl Fn(&str) -> bool) -> bool {
     let sentences = sentences(&text(answer));
     let is_plain = !answer.doubtful && !answer.goes_on && answer.blocks.iter().all(|block| block.paragraph);
+    let is_one = |word: &String| COURTESIES.contains(&word.as_str());
     is_plain
         && !sentences.is_empty()
         && sentences
             .iter()
-            .all(|sentence| !sentence.question && sentence.words.iter().all(|word| is_one(word)))
+            .all(|sentence| !sentence.question && sentence.words.iter().all(is_one))
+}
+
+/// Returns whether an answer asks for its thread to stay open, or may do so: some of its words cannot be read.
+pub(super) fn keeps_open(answer: &OwnWords) -> bool {
+    let is_one = |word: &str| {
+        KEPT_OPEN.split_whitespace().any(|known| known == word)
+            || KEPT_OPEN_WITHIN.iter().any(|known| word.contains(known))
+    };
+    let asks = |sentence: &Sentence| {
+        let words: Vec<&str> = sentence.words.iter().map(String::as_str).collect();
+        // An open redirect is not an open thread.
+        let keeps = words
+            .iter()
+            .any(|word| matches!(*word, "keep" | "leave" | "stay" | "remain"));
+        let forbids = |pair: &[&str]| matches!(pair, ["not" | "don't" | "dont" | "never", "resolve" | "close"]);
+        (keeps && words.contains(&"open")) || words.windows(2).any(forbids) || words.iter().any(|word| is_one(word))
+    };
+    answer.doubtful || sentences(&text(answer)).iter().any(asks)
+}
+
+/// Returns whether a mark of a question, of any script, stands among an answer's own words, also alone.
+pub(super) fn holds_question(answer: &OwnWords) -> bool {
+    holds_question_mark(&text(answer))
+}
+
+/// Returns whether an answer asks something, and mentions an account that is not the bot's.
+pub(super) fn asks_another(answer: &OwnWords, bot: &str) -> bool {
+    let bot = bot.to_lowercase();
+    let is_another = |word: &String| word.strip_prefix('@').is_some_and(|name| !bot.starts_with(name));
+    holds_question(answer)
+        && sentences(&text(answer))
+            .iter()
+            .any(|sentence| sentence.words.iter().any(is_another))
 }
 
 /// Returns whether a person asks something in their own words.

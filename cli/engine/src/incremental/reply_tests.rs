@@ -139,28 +139,52 @@ fn a_decision_that_may_be_meant_for_another_decides_nothing_and_is_known_as_one(
 }
 
 #[test]
-fn who_only_says_that_it_is_dealt_with_acknowledges() {
-    let acknowledges = |text: &str| is_acknowledgement(&OwnWords::of(text));
+fn who_asks_for_a_thread_to_stay_open_is_understood() {
+    let keeps = |text: &str| keeps_open(&OwnWords::of(text));
     for text in [
-        "Done.",
-        "Done, thanks!",
-        "Good catch, fixed in 1a2b3c4d.",
-        "Will fix it in the next commit.",
-        "@review-bot fixed",
-        "Erledigt.",
+        "Fixed, but please keep this open.",
+        "Leave it open until Monday.",
+        "Please don't resolve this yet.",
+        "Bitte offen lassen.",
+        "Оставьте открытым.",
+        "開いたままにしてください。",
+        "<b>Fixed</b>",
     ] {
-        assert!(acknowledges(text), "{text}");
+        assert!(keeps(text), "{text}");
     }
     for text in [
-        "Done?",
-        "Will not fix.",
-        "Done, but see b.py too.",
-        "> Done.",
-        "- done",
-        "Done.\n\n```\nx\n```",
-        "",
+        "Fixed the open redirect.",
+        "Resolved in 1a2b3c4, closes #12.",
+        "> Keep it open.\n\nDone.",
+        "👍",
     ] {
-        assert!(!acknowledges(text), "{text}");
+        assert!(!keeps(text), "{text}");
+    }
+}
+
+#[test]
+fn a_question_to_another_person_names_an_account_that_is_not_the_bots() {
+    let asks = |text: &str| asks_another(&OwnWords::of(text), "Review-Bot[bot]");
+    assert!(asks("@ann, is that what you meant?"));
+    assert!(asks("Fixed. @ann? @review-bot?"));
+    for text in [
+        "@review-bot is it fixed?",
+        "Is it fixed?",
+        "@ann fixed.",
+        "a@example.org?",
+    ] {
+        assert!(!asks(text), "{text}");
+    }
+    for text in ["?", "Done ✅❓", "¿Listo"] {
+        assert!(holds_question(&OwnWords::of(text)), "{text}");
+    }
+    for text in [
+        "Done.",
+        "Fixed `a ? b : c`.",
+        "See https://example.org/?page=2",
+        "> Why?\n\nDone.",
+    ] {
+        assert!(!holds_question(&OwnWords::of(text)), "{text}");
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         EarlierStatus, EarlierVerdicts, ReplyIntent,
         authority::{argument, decision, unanswered},
         parts::MIN_CODE,
-        reply::is_acknowledgement,
+        reply::{asks_another, holds_question, is_courtesy, keeps_open},
         texts,
     },
     review::{
@@ -144,19 +144,30 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     }
 }
 
-/// Returns whether people talk in the finding's thread. Words with which the author of the change only acknowledges it ("Done.") do not
-/// count, nor do those that we answered before the problem was fixed.
+/// Returns whether people talk in the finding's thread. Words of the author of the change alone are no talk, whatever they say, unless
+/// the last of them ask something that we have not answered, or ask for the thread to stay open, or any of them ask another person. Nor
+/// are words that we answered before the problem was fixed.
 fn is_in_talk(finding: &ExistingFinding) -> bool {
     let replies = &finding.replies;
-    let is_open = |(at, reply): (usize, &Reply)| {
-        let is_author = matches!(reply.role, AuthorRole::Author | AuthorRole::Contributor);
-        let is_acknowledged = is_author && is_acknowledgement(&reply.body.own_words());
-        // An answer that was given when the thread was left to people does not end their talk: the next run would resolve it.
-        let is_answered =
-            finding.before != Before::Fixed && replies[at + 1..].iter().any(|other| other.role == AuthorRole::Us);
-        reply.role.is_person() && !is_acknowledged && !is_answered
+    let is_answered = |at: usize| replies[at + 1..].iter().any(|other| other.role == AuthorRole::Us);
+    // An answer that was given when the thread was left to people does not end their talk: the next run would resolve it.
+    let counts = |(at, reply): &(usize, &Reply)| {
+        reply.role.is_person() && (finding.before == Before::Fixed || !is_answered(*at))
     };
-    replies.iter().enumerate().any(is_open)
+    let said: Vec<(usize, &Reply)> = replies.iter().enumerate().filter(counts).collect();
+    let Some((at, last)) = said.last() else { return false };
+    let bot = replies.iter().rfind(|reply| reply.role == AuthorRole::Us);
+    let bot = bot.map_or_else(String::new, |reply| reply.author.sanitized_line());
+    // Several accounts may count as authors, and talk to each other.
+    let is_of_another = |reply: &Reply| {
+        let words = reply.body.own_words();
+        let is_author = matches!(reply.role, AuthorRole::Author | AuthorRole::Contributor);
+        !is_author || (reply.author != last.author && !is_courtesy(&words)) || asks_another(&words, &bot)
+    };
+    let words = last.body.own_words();
+    said.iter().any(|(_, reply)| is_of_another(reply))
+        || (holds_question(&words) && !is_answered(*at))
+        || keeps_open(&words)
 }
 
 /// Returns whether a serious finding that was settled by code is there again: the code that refuted it does not count any more, or what
@@ -287,6 +298,9 @@ pub(super) fn change(
         Outcome::Stands => {
             let argument = unanswered(finding).filter(|_| word.is_some());
             let advice = argument.and_then(|argument| match argument.role {
+                role if argument.comes_close && !argument.has_right => {
+                    Some(texts::not_the_authors(&finding.record, role))
+                }
                 _ if argument.comes_close => Some(texts::HOW_TO_DECIDE.to_owned()),
                 role if is_overruled => Some(texts::how_to_settle(role, finding.author_may_settle)),
                 _ => None,

@@ -69,7 +69,7 @@ pub(super) struct Sentence {
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> = Vec::new();
     for part in text.split_inclusive(|mark| QUESTION_MARKS.contains(&mark) || ENDS.contains(&mark)) {
-        let question = part.contains(QUESTION_MARKS) || part.contains(OPENING_QUESTION_MARKS);
+        let question = holds_question_mark(part);
         let words = words(part);
         if !words.is_empty() {
             sentences.push(Sentence { words, question });
@@ -78,6 +78,11 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
         }
     }
     sentences
+}
+
+/// Returns whether a mark of a question stands in the text, with or without words.
+pub(super) fn holds_question_mark(text: &str) -> bool {
+    text.contains(QUESTION_MARKS) || text.contains(OPENING_QUESTION_MARKS)
 }
 
 /// Words in lower case, with one kind of apostrophe. A letter of another alphabet that looks like one of ours stays what
