@@ -12,6 +12,9 @@ use serde_json::json;
 
 use crate::{GitHub, own_reviews::SignedOpinion, wire::text};
 
+/// The words of a review that requests changes.
+const REQUEST: &str = "Changes are requested by the review in the summary.";
+
 /// Our reviews that approve or request changes and were not dismissed, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct OwnOpinions {
@@ -40,9 +43,14 @@ impl OwnOpinions {
         dismissed.any(|opinion| opinion.approves.unwrap_or(approves) == approves)
     }
 
-    /// Returns whether the newest one requests changes: it is what GitHub counts.
+    /// The newest one, if it requests changes: it is what GitHub counts, whatever is pushed.
+    fn request(&self) -> Option<&OwnOpinion> {
+        self.standing.last().filter(|newest| !newest.approves)
+    }
+
+    /// Returns whether the newest one requests changes.
     pub(crate) fn requests_changes(&self) -> bool {
-        self.standing.last().is_some_and(|newest| !newest.approves)
+        self.request().is_some()
     }
 }
 
@@ -76,14 +84,37 @@ impl GitHub {
 
     /// Submits a review of this commit.
     async fn submit(&self, what: &str, event: &str, words: &str, head: &str) -> Result<(), ApiError> {
-        let opinion = SignedOpinion {
-            head: head.to_owned(),
-            approves: Some(event == "APPROVE"),
-        };
-        let marker = self.signer().await?.sign(&opinion);
-        let body = format!("{words}\n\n{marker}");
+        let body = self.signed(words, head, event == "APPROVE").await?;
         let review = json!({ "commit_id": head, "event": event, "body": body });
         self.create(what, &self.pull("/reviews"), &review).await.map(drop)
+    }
+
+    /// The text of a review of this commit.
+    async fn signed(&self, words: &str, head: &str, approves: bool) -> Result<String, ApiError> {
+        let opinion = SignedOpinion {
+            head: head.to_owned(),
+            approves: Some(approves),
+        };
+        let marker = self.signer().await?.sign(&opinion);
+        Ok(format!("{words}\n\n{marker}"))
+    }
+
+    /// Makes a request for changes that stands one of this commit, of which no mail is sent. Returns false where GitHub does not allow it.
+    async fn renew(&self, request: u64, head: &str) -> Result<bool, ApiError> {
+        let body = json!({ "body": self.signed(REQUEST, head, false).await? });
+        let url = self.pull(&format!("/reviews/{request}"));
+        let what = "renew its request for changes";
+        match self.http.put(what, Method::PUT, &url, &body).await {
+            Err(error)
+                if matches!(
+                    error.kind,
+                    ApiErrorKind::Forbidden | ApiErrorKind::NotFound | ApiErrorKind::Refused
+                ) =>
+            {
+                Ok(false)
+            }
+            renewed => renewed.map(|()| true),
+        }
     }
 
     async fn dismiss(&self, what: &str, review: u64) -> Result<(), ApiError> {
@@ -161,11 +192,17 @@ impl ReviewStateApi for GitHub {
 
     async fn request_changes(&self) -> Result<(), ApiError> {
         let head = self.reviewed.lock().await.clone().unwrap_or_default();
-        let words = "Changes are requested by the review in the summary.";
-        if !self.own_opinions().await?.requests_of(&head).is_empty() {
+        let own = self.own_opinions().await?;
+        if !own.requests_of(&head).is_empty() {
             return Ok(());
         }
-        self.submit("request changes", "REQUEST_CHANGES", words, &head).await?;
+        if let Some(request) = own.request()
+            && self.renew(request.id, &head).await?
+        {
+            return Ok(());
+        }
+        self.submit("request changes", "REQUEST_CHANGES", REQUEST, &head)
+            .await?;
         // Of two jobs at once the first one's stays.
         for twin in self.own_opinions().await?.requests_of(&head).into_iter().skip(1) {
             self.dismiss("dismiss a request for changes that another job has made too", twin)

@@ -104,6 +104,34 @@ async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next(
 }
 
 #[tokio::test]
+async fn a_request_for_changes_that_stands_is_renewed_by_the_next_commits_review_and_not_made_again() {
+    for (is_refused, states) in [
+        (false, vec![ReviewState::ChangesRequested]),
+        (true, vec![ReviewState::ChangesRequested; 3]),
+    ] {
+        let stage = OnGitHub::new().await;
+        stage.conclude(ReviewMode::Gate, Verdict::SignificantConcerns).await;
+        for content in ["2\n", "3\n"] {
+            if is_refused {
+                let fault = Fault::once("PUT", "/repos/*/*/pulls/*/reviews/*", refused());
+                stage.0.github.inject(fault);
+            }
+            stage.push(&[("file.txt", Some(content))]);
+            let outcome = stage.conclude(ReviewMode::Gate, Verdict::SignificantConcerns).await;
+            assert_eq!(outcome.warnings, Vec::<String>::new(), "refused: {is_refused}");
+        }
+        let reviews = stage.0.snapshot().reviews;
+        let found: Vec<_> = reviews.iter().map(|review| review.state).collect();
+        assert_eq!(found, states, "refused: {is_refused}");
+        let newest = reviews.last().unwrap();
+        let signed = stage.0.signer().read::<SignedOpinion>(&newest.post.body);
+        assert_eq!(signed.map(|opinion| opinion.head), Some(stage.range().2));
+        stage.conclude(ReviewMode::Gate, Verdict::MinorIssues).await;
+        assert_eq!(stage.shown().own_requests, 0, "refused: {is_refused}");
+    }
+}
+
+#[tokio::test]
 async fn a_request_for_changes_of_another_job_is_not_made_twice() {
     // It was there before.
     let stage = OnGitHub::new().await;
