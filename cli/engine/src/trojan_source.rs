@@ -10,12 +10,12 @@ mod encoding;
 mod surroundings;
 mod typography;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use conclave_shared::{
     comment_marks::CommentMarks,
     finding::{Finding, Quote},
-    path_kind::{Form, PathKind, Wording},
+    path_kind::{Form, PathKind, Role, Wording},
     reviewer::ReviewerName,
     severity::Severity,
 };
@@ -154,7 +154,7 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
 /// The severity of a character by what it can do at its place; none where it is a part of ordinary writing.
 fn severity(path: &str, trick: Trick, code: &[char], at: usize, marks: &CommentMarks) -> Option<Severity> {
     match trick {
-        Trick::Control => Some(Severity::Warning),
+        Trick::Control => (!may_be_output(path)).then_some(Severity::Warning),
         Trick::Invisible => match surroundings(code, at, marks) {
             Surroundings::Comment => Some(Severity::Warning),
             place => match harm(path, code, at, place) {
@@ -165,6 +165,13 @@ fn severity(path: &str, trick: Trick, code: &[char], at: usize, marks: &CommentM
         },
         Trick::Direction | Trick::Separator | Trick::Tag => Some(Severity::Critical),
     }
+}
+
+/// Returns whether a file may be what a program has printed, with the colors of a terminal: the snapshot of a test, or another text beside
+/// tests that is in no known language. A name without an extension may be a script's.
+fn may_be_output(path: &str) -> bool {
+    let PathKind { role, form, .. } = PathKind::of(path);
+    matches!(role, Role::Data | Role::Test) && form == Form::Unknown && Path::new(path).extension().is_some()
 }
 
 /// Why the approval is withheld for these findings.

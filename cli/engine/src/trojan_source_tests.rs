@@ -48,6 +48,7 @@ fn what_changes_what_code_means_is_critical() {
         ("locales/he.js", "alert(\"\u{202e}\")"),
         ("requirements.txt", "req\u{200b}uests"),
         ("bin/run", "a\u{feff}b"),
+        ("src/__snapshots__/a.snap", "exports[`a`] = `\u{202e}`;"),
     ] {
         assert_eq!(found(path, line), [(Severity::Critical, 3)], "{path} {line:?}");
     }
@@ -67,6 +68,8 @@ fn what_only_misleads_is_a_warning() {
         ("src/a.py", "a = 1\u{b}"),
         ("src/a.py", "a = 1 \u{c} b = 2"),
         ("src/a.py", "a = 1 # \u{7f}"),
+        ("tests/a.test.js", "const red = \"\u{1b}[31m\";"),
+        ("tests/run", "echo \u{1b}[31m"),
         ("src/a.rs", "// co\u{ad}operate"),
     ] {
         assert_eq!(found(path, line), [(Severity::Warning, 3)], "{path} {line:?}");
@@ -102,6 +105,9 @@ fn ordinary_writing_is_left_alone() {
         ("src/a.py", "名前 = \"日本語ＡＢＣ\""),
         ("src/a.py", "price = \"5\u{a0}€ – “quoted” … ±1\""),
         ("README.md", "a\u{202e}b\u{200b}"),
+        ("src/__snapshots__/a.snap", "\u{1b}[31mred\u{1b}[39m"),
+        ("src/snapshots/cli__help.snap", "\u{1b}[1mUsage:\u{1b}[0m"),
+        ("tests/cmd/help.stdout", "\u{1b}[1mUsage:\u{1b}[0m"),
         ("docs/x.txt", "a\u{202e}b"),
         ("po/he.po", "a\u{202b}b"),
         ("app/locales/he.json", "\"a\": \"\u{202b}שלום\u{202c}\""),
