@@ -14,8 +14,11 @@ const TITLE: &str = "## ⚪ The bot's approval was taken back";
 const DISMISSED: &str = "## ⚪ The bot's review was dismissed";
 /// The first words of our note when there was nothing to review.
 const NOTHING: &str = "## ⚪ Nothing to review";
-/// The separator between that and the last review.
-const LAST_REVIEW: &str = "\n\n---\n\n*The last review that was posted, which no longer counts as an approval:*\n\n";
+/// The fold around the last review, whose heading would be read as the state of now.
+const LAST_REVIEW: (&str, &str) = (
+    "\n\n<details><summary>The last review that was posted, which no longer counts as an approval</summary>\n\n",
+    "\n\n</details>",
+);
 /// Maximum number of files that are named as left out.
 const MAX_NAMED: usize = 50;
 /// Maximum characters of a reason.
@@ -80,7 +83,10 @@ fn above_the_last(
     let last = bot.summary_text(conversation).unwrap_or_default();
     // Of several in a row the newest reason counts.
     let last = match [TITLE, DISMISSED].iter().find_map(|title| last.strip_prefix(title)) {
-        Some(rest) => rest.split_once(LAST_REVIEW).map_or("", |(_, review)| review),
+        Some(rest) => {
+            let review = rest.split_once(LAST_REVIEW.0).map_or("", |(_, review)| review);
+            review.trim_end().strip_suffix(LAST_REVIEW.1).unwrap_or(review)
+        }
         None => &last,
     };
     let mut text = format!("{title}\n\n{body}");
@@ -88,8 +94,9 @@ fn above_the_last(
         text.push_str(" Its request for changes stays.");
     }
     if !last.is_empty() {
-        text.push_str(LAST_REVIEW);
-        text.push_str(last);
+        text.push_str(LAST_REVIEW.0);
+        text.push_str(last.trim_end());
+        text.push_str(LAST_REVIEW.1);
     }
     let mut summary = Summary::new(&text, text_hash(conclusion), max_bytes);
     summary.carry_over = bot.remembered(conversation);

@@ -10,7 +10,7 @@ use conclave_shared::{
 use super::*;
 use crate::{
     judge::test_support::finding as sample,
-    review::{ConfigurationFallback, ConfigurationInstead, ModelMove, RemovedBy, test_support::review},
+    review::{ConfigurationFallback, ConfigurationInstead, EarlierFiles, ModelMove, RemovedBy, test_support::review},
 };
 
 fn named(name: &str) -> ReviewerName {
@@ -47,6 +47,21 @@ fn a_glance_says_verdict_what_must_change_and_where() {
          ### Code quality\n\n\
          🟡 **Claim F2.**  \nWarning · `src/a.py:9` · found by security\n\n\
          An input leads to a wrong result.\n\n\n\n---\n\n\n"
+    );
+}
+
+#[test]
+fn a_run_that_needed_no_reviewer_says_that_the_files_were_reviewed_before() {
+    let mut review = review();
+    review.coverage.reviewed.clear();
+    review.coverage.earlier = vec![EarlierFiles {
+        head_sha: "1111111111".to_owned(),
+        files: vec!["a.py".to_owned(), "b.py".to_owned()],
+    }];
+    let text = render_markdown(&review);
+    assert!(
+        text.contains("<summary>0 files reviewed, 2 unchanged since an earlier review · "),
+        "{text}"
     );
 }
 

@@ -148,7 +148,15 @@ pub(crate) async fn an_approval_that_a_run_took_back_is_given_again<S: ForgeStag
         explains: false,
     };
     assert!(publisher.withdraw(why).await.unwrap());
-    assert!(!stage.shown().bot_approves());
+    let shown = stage.shown();
+    assert!(!shown.bot_approves());
+    // The heading of the last review is folded away.
+    let (now, before) = shown.summary().split_once("<details><summary>").unwrap();
+    assert!(
+        now.contains("approval was taken back") && !now.contains("Approved"),
+        "{now}"
+    );
+    assert!(before.contains("Approved"), "{before}");
     stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
     assert!(stage.shown().bot_approves());
 }

@@ -9,10 +9,20 @@ use crate::{
     diff::FilteredFile,
     judge::describe_removed,
     numbers::grouped,
-    review::{Cost, CountedTokens, CutFile, Review, ReviewerReport, UnprovenFinding},
+    review::{Cost, CountedTokens, Coverage, CutFile, Review, ReviewerReport, UnprovenFinding},
     rules::CheckedRule,
     untrusted::{cell, code_cell, code_span, escape, link, one_line},
 };
+
+/// The number of files that were reviewed before, where there are any: without it, a run that needed no model reads like one that looked
+/// at nothing.
+fn unchanged(coverage: &Coverage) -> String {
+    let files: usize = coverage.earlier.iter().map(|earlier| earlier.files.len()).sum();
+    if files == 0 {
+        return String::new();
+    }
+    format!(", {files} unchanged since an earlier review")
+}
 
 pub(super) fn coverage(review: &Review) -> String {
     let coverage = &review.coverage;
@@ -23,8 +33,9 @@ pub(super) fn coverage(review: &Review) -> String {
     }
     let _ = write!(
         text,
-        "{files} file{} reviewed · {} tier · {} · {}",
+        "{files} file{} reviewed{} · {} tier · {} · {}",
         if files == 1 { "" } else { "s" },
+        unchanged(coverage),
         review.tier,
         duration(review.seconds),
         Cost::of(&review.usage()).text(2)
