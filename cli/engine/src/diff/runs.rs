@@ -138,7 +138,7 @@ pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bo
         // change does not show.
         NamedForm::Text if named.runs_by_itself => true,
         NamedForm::Text if reason == FilterReason::Vendored => {
-            !content.empty && !(is_shown_text && is_document(&file.path))
+            !(content.empty || is_shown_text && is_document(&file.path))
         }
         NamedForm::Text => !(is_binary || is_shown_text || content.empty),
         NamedForm::Archive => named.runs_by_itself,

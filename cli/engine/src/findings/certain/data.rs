@@ -50,7 +50,7 @@ fn column(line: &str) -> usize {
 /// Returns whether a line opens a map or a list, as opposed to a text.
 fn holds_others(code: &str) -> bool {
     let entry = entry_of(code);
-    let is_even = |quote: char| entry.matches(quote).count() % 2 == 0;
+    let is_even = |quote: char| entry.matches(quote).count().is_multiple_of(2);
     let (key, value) = entry.split_once(": ").unwrap_or((entry, ""));
     let is_named = value.starts_with(['&', '!']) && !value.contains(' ');
     let is_key = key.ends_with(':') && value.is_empty();
