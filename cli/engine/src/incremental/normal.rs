@@ -1,5 +1,6 @@
 //! One form of code, in which lines are the same whose writing alone differs: their quotation marks, the case of texts of several words,
-//! brackets that only group, comments, a `;` at their ends, and what is escaped as in texts of JSON or HTML.
+//! brackets that only group, comments, a `;` at their ends, what is escaped as in texts of JSON or HTML, and whether a text is written in one
+//! piece or in several.
 
 use std::collections::HashSet;
 
@@ -7,6 +8,10 @@ use crate::findings::{decoded, text_length};
 
 /// So many times a text with escaped marks is read as code: it may hold such texts itself.
 const MAX_DEPTH: usize = 3;
+/// The longest text, in bytes, that takes up the next one: each time the whole of it is written anew.
+const MAX_JOINED: usize = 2_000;
+/// Signs that join two texts, in one language or another.
+const JOINING: [char; 3] = ['+', '.', '~'];
 /// Marks around texts in code.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// Words behind which brackets hold the whole of what follows.
@@ -79,6 +84,16 @@ struct Group {
     held: Held,
 }
 
+/// A text behind which nothing else stands so far.
+#[derive(Debug)]
+struct Joint {
+    /// The place of its first mark.
+    at: (usize, usize),
+    text: String,
+    /// True if a sign says that it goes on.
+    goes_on: bool,
+}
+
 /// Code on its way to the form.
 #[derive(Debug)]
 struct Form {
@@ -91,6 +106,8 @@ struct Form {
     closed: Option<[(usize, usize); 2]>,
     /// The places of brackets that are left out.
     redundant: HashSet<(usize, usize)>,
+    /// The text that the next one belongs to.
+    joint: Option<Joint>,
 }
 
 impl Form {
@@ -103,6 +120,7 @@ impl Form {
             before: Before::Sign,
             closed: None,
             redundant: HashSet::new(),
+            joint: None,
         };
         for line in lines {
             form.lines.push(String::with_capacity(line.len()));
@@ -134,7 +152,9 @@ impl Form {
             } else if is_of_word(first) {
                 let length = rest.find(|sign: char| !is_of_word(sign)).unwrap_or(rest.len());
                 let (word, behind) = rest.split_at(length);
-                if !is_prefix(word, behind) {
+                // Where a text goes on, its first part says whether values are put into it.
+                let letters = if self.joint.is_some() { "rbuf" } else { "rbu" };
+                if !is_prefix(word, behind, letters) {
                     self.word(word);
                 }
                 length
@@ -189,10 +209,32 @@ impl Form {
             let length = code.len();
             line.truncate(length);
         }
+        // Outside of brackets, another line may be another statement.
+        if self.groups.is_empty() && self.joint.as_ref().is_some_and(|joint| !joint.goes_on) {
+            self.joint = None;
+        }
+    }
+
+    /// A text, with the one that it goes on with, which is taken out where it stands.
+    fn joined(&mut self, text: &str) -> String {
+        let Some(joint) = self.joint.take().filter(|joint| joint.text.len() <= MAX_JOINED) else {
+            return text.to_owned();
+        };
+        let (number, length) = joint.at;
+        if let Some(line) = self.lines.get_mut(number) {
+            line.truncate(length);
+        }
+        for line in self.lines.iter_mut().skip(number + 1) {
+            let indentation = line.len() - line.trim_start().len();
+            line.truncate(indentation);
+        }
+        joint.text + text
     }
 
     fn text(&mut self, text: &str) {
         self.value();
+        let text = self.joined(text);
+        let at = self.place();
         self.put_mark();
         if text.contains('\\') && self.depth > 0 {
             let lines = text.replace("\\n", "\n").replace("\\t", " ");
@@ -207,9 +249,15 @@ impl Form {
             self.put(&text.replace(QUOTES, "\""));
         }
         self.put_mark();
+        self.joint = Some(Joint {
+            at,
+            text,
+            goes_on: false,
+        });
     }
 
     fn word(&mut self, word: &str) {
+        self.joint = None;
         let is_part = self.before == Before::Access;
         if HOLDING.contains(&word) && !is_part {
             self.operator();
@@ -257,6 +305,13 @@ impl Form {
 
     /// Takes the sign that this begins with, and returns its length.
     fn sign(&mut self, rest: &str, first: char) -> usize {
+        if JOINING.contains(&first) || rest == "\\" {
+            if let Some(joint) = &mut self.joint {
+                joint.goes_on = true;
+            }
+        } else if !first.is_whitespace() {
+            self.joint = None;
+        }
         let is_any = |signs: &[&'static str]| signs.iter().copied().find(|sign| rest.starts_with(sign));
         if let Some(sign) = is_any(&ACCESS) {
             self.closed = None;
@@ -352,8 +407,8 @@ fn is_of_word(character: char) -> bool {
 }
 
 /// Returns whether these letters only say how the text behind them is written.
-fn is_prefix(word: &str, behind: &str) -> bool {
-    let is_one = |letter: char| matches!(letter.to_ascii_lowercase(), 'r' | 'b' | 'u');
+fn is_prefix(word: &str, behind: &str, letters: &str) -> bool {
+    let is_one = |letter: char| letters.contains(letter.to_ascii_lowercase());
     word.len() <= 2 && word.chars().all(is_one) && behind.starts_with(['"', '\''])
 }
 
@@ -406,6 +461,15 @@ mod tests {
             (drop, "db.run('''Drop Table ''' + (order.id))"),
             ("db.run(\"TRUNCATE \" + t)", "db.run('truncate ' + t)"),
             ("db.run(\"GRANT ALL ON \" + t)", "db.run(\"grant all on \" + t)"),
+            (drop, "db.run(\"DROP \" \"TABLE \" + order.id)"),
+            (drop, "db.run(\"DROP\" + \" TABLE \" + order.id)"),
+            (drop, "db.run('DROP ' . 'TABLE ' + order.id)"),
+            (drop, "db.run('DROP ' ~ r'TABLE ' + order.id)"),
+            (drop, "db.run('DROP ' .. \"TABLE \" + order.id)"),
+            (drop, "db.run(\n    \"DROP \"\n    # x\n    \"TABLE \"\n    + order.id)"),
+            (drop, "db.run(\"DROP \" \\\n    \"TABLE \" + order.id)"),
+            ("run(f\"a {x} b\")", "run(f\"a {x}\" f\" b\")"),
+            ("x = \"a b\"", "x = \"a\" + \\\n    \" b\""),
             ("eval(x)", "eval(x)  # ok"),
             ("eval(x)", "eval(x) ;"),
             ("f(x) {\n  eval(x);\n}", "f(x) {\n  eval(x); // ok\n}"),
@@ -456,6 +520,9 @@ mod tests {
             ("rm $(x)", "rm $x"),
             ("x = \"a + (b)\"", "x = \"a + b\""),
             ("run(\"{x}\")", "run(f\"{x}\")"),
+            ("f(\"a\", \"b\")", "f(\"ab\")"),
+            ("f(\"a\" + x + \"b\")", "f(\"ab\")"),
+            ("x = \"a\"\n\"b\".run()", "x = \"ab\".run()"),
             ("if method == \"delete\":", "if method == \"DELETE\":"),
             ("x = a // b", "x = a // max(b, 1)"),
             ("color: #ffffff;", "color: #000000;"),
