@@ -62,8 +62,10 @@ fn in_terraform_the_block_counts_and_not_the_names_of_attributes() {
         "a block that names it"
     );
     let by_variable = group("db", "var.allowed");
-    let variable = |name: &str| format!("variable \"{name}\" {{\n  default = [\"10.0.0.0/8\"]\n}}\n");
-    let value = "  default = [\"10.0.0.0/8\"]";
+    let variable = |name: &str| {
+        format!("variable \"{name}\" {{\n  validation {{\n    condition = alltrue(var.private)\n  }}\n}}\n")
+    };
+    let value = "    condition = alltrue(var.private)";
     for (name, expected) in [("allowed", true), ("other", false)] {
         let quoted = variable(name);
         let found = refutes(

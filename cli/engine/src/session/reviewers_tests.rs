@@ -425,9 +425,7 @@ async fn whole_findings_of_an_answer_that_broke_off_count_and_nothing_else_of_it
     }
 
     // A whole one that cannot be read, too; a milder one is as if it had not come.
-    let unread = |severity: &str| {
-        format!("<findings>{}<finding>", finding(severity, TOLD, ""))
-    };
+    let unread = |severity: &str| format!("<findings>{}<finding>", finding(severity, TOLD, ""));
     let (severe, mild) = (unread("critical"), unread("warning"));
     let (panel, asked) = answers_after(&[severe.as_str()], vec![block(&[]), block(&[])]).await;
     assert_eq!((panel.unproven.len(), asked.len()), (1, 1));
