@@ -5,7 +5,7 @@ use conclave_shared::model::ModelId;
 use super::PatchEntry;
 use crate::numbers::{grouped, plural};
 
-/// The smallest context window among the reviewers without whom there is no review: patches are cut to fit into it.
+/// The smallest context window among the reviewers that a review cannot do without: patches are cut to fit into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NarrowestWindow {
     /// The model that has it; none where no model can be used.
