@@ -144,7 +144,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: S
     }
 }
 
-/// Returns whether people talk in the finding's thread. Words of the author of the change alone are no talk, whatever they say, unless
+/// Returns whether people talk in the finding's thread. Words of the author of the change alone are not talk, whatever they say, unless
 /// the last of them ask something that we have not answered, or ask for the thread to stay open, or any of them ask another person. Nor
 /// are words that we answered before the problem was fixed.
 fn is_in_talk(finding: &ExistingFinding) -> bool {
