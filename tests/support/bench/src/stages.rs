@@ -112,7 +112,7 @@ pub(crate) async fn pipeline(
         ignore: &GlobSet::empty(),
         trusted: &GlobSet::empty(),
     };
-    let diff = diff::without_noise(&repository, diff, rules, &spool).await?;
+    let diff = diff::without_noise(&repository, head, diff, rules, &spool).await?;
     let filter = timed();
     let files: Vec<FileChange<'_>> = diff
         .files
