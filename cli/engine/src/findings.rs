@@ -3,6 +3,7 @@
 mod certain;
 mod claim_words;
 mod code_lines;
+pub(crate) mod code_words;
 mod configuration;
 mod doubts;
 mod evidence;

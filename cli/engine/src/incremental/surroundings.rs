@@ -7,7 +7,6 @@ mod declared;
 mod imported;
 mod parameters;
 mod uses;
-mod words;
 
 use self::block::Code;
 pub use self::uses::UsedAs;

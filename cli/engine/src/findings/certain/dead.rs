@@ -1,7 +1,10 @@
 //! Code that is never built or reached, or that may not be.
 
 use super::{Language, Quote};
-use crate::findings::without_texts;
+use crate::findings::{
+    code_words::{is_of_word, is_one_of},
+    without_texts,
+};
 
 /// So many lines above a block may belong to its header.
 const MAX_HEADER: usize = 40;
@@ -47,22 +50,14 @@ const OPERATORS: [char; 13] = ['(', '[', ',', '=', '>', '&', '|', '?', ':', '+',
 const OPENERS: &str =
     "def if unless else elsif elif when case begin rescue ensure class module while until for loop in do then";
 
-fn is_one_of(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == word)
-}
-
-fn is_of_word(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
-}
-
 /// The word with which a text begins; an empty one where it begins otherwise.
-fn first_word(text: &str) -> &str {
+fn leading_word(text: &str) -> &str {
     &text[..text.find(|next| !is_of_word(next)).unwrap_or(text.len())]
 }
 
 /// The word of a directive of a preprocessor.
 fn directive(line: &str) -> Option<&str> {
-    Some(first_word(line.trim_start().strip_prefix('#')?.trim_start()))
+    Some(leading_word(line.trim_start().strip_prefix('#')?.trim_start()))
 }
 
 /// Returns whether one of the lines is a directive or goes on with one.
@@ -86,7 +81,7 @@ pub(super) fn is_built_on_condition(quote: &Quote<'_>) -> bool {
         }
         Language::Make => {
             let begins = |word: &str| ["ifeq", "ifneq", "ifdef", "ifndef"].contains(&word);
-            is_in_part(quote, |line| Some(first_word(line.trim_start())), begins, "endif")
+            is_in_part(quote, |line| Some(leading_word(line.trim_start())), begins, "endif")
         }
         Language::Go => {
             let head = quote.written.iter().take_while(|line| !line.starts_with("package "));
@@ -244,7 +239,7 @@ fn is_constant(code: &str, language: Language) -> bool {
     if let Some(behind) = statement.strip_prefix("else ") {
         statement = behind.trim_start();
     }
-    let word = first_word(statement);
+    let word = leading_word(statement);
     if is_one_of(CONDITIONS, word) {
         let rest = statement[word.len()..].trim();
         let condition = condition_of(rest);
@@ -326,7 +321,7 @@ pub(super) fn is_behind_exit(quote: &Quote<'_>) -> bool {
 /// Returns whether a line begins a branch, or is a place to jump to.
 fn is_label(code: &str, language: Language) -> bool {
     let code = code.trim();
-    let word = first_word(code);
+    let word = leading_word(code);
     match language {
         Language::Shell => code.ends_with(')') && !code.contains('('),
         Language::Python | Language::Ruby => false,
@@ -343,7 +338,7 @@ fn leaves(quote: &Quote<'_>, at: usize, line: usize) -> bool {
             .is_none_or(|before| is_whole(quote.code(before).trim(), language));
         return is_whole && end_of_statement(quote, at, line).is_some_and(|end| !has_modifier(quote, at, end));
     }
-    let word = first_word(code);
+    let word = leading_word(code);
     if !code.contains(';') || is_one_of(CONDITIONS, word) || is_one_of(BRANCHES, word) || code.contains(['{', '}']) {
         return false;
     }
@@ -379,7 +374,7 @@ fn end_of_statement(quote: &Quote<'_>, at: usize, line: usize) -> Option<usize> 
 /// Returns whether a statement leaves its block.
 fn is_exit(statement: &str) -> bool {
     let statement = statement.trim_start();
-    let word = first_word(statement);
+    let word = leading_word(statement);
     let behind = statement[word.len()..].trim_start();
     // In some languages these may be names, also of a method that is defined here.
     let may_be_name = matches!(word, "exit" | "die" | "abort" | "panic");
@@ -396,7 +391,7 @@ fn is_whole(before: &str, language: Language) -> bool {
     if !language.has_braces() {
         return !bare.ends_with(['\\', '|', '&', ',', '(', '[']);
     }
-    let word = first_word(bare.trim_start_matches(['}', ' ']));
+    let word = leading_word(bare.trim_start_matches(['}', ' ']));
     let is_header = is_one_of(CONDITIONS, word) || is_one_of(BRANCHES, word);
     let closes = bare.matches(')').count() > bare.matches('(').count();
     bare.ends_with([';', '{', '}']) || !(is_header || closes || bare.ends_with(OPERATORS))

@@ -3,8 +3,8 @@
 use super::{
     declared::{STATEMENTS, is_control},
     parameters::Syntax,
-    words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places},
 };
+use crate::findings::code_words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places};
 use crate::findings::is_import;
 
 /// Words with which the declaration of a variable begins.

@@ -10,8 +10,8 @@ use super::{
     assigned::sets,
     declared::{declares, defined_names, derives, given_name, is_control, is_declaration_of},
     parameters::Syntax,
-    words::{first_word, is_of_word, is_one_of},
 };
+use crate::findings::code_words::{first_word, is_of_word, is_one_of};
 use crate::findings::{CodeLine, code_lines, is_import, opens_holder};
 
 /// So many statements either side belong to code that is in no function.

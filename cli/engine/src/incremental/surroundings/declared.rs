@@ -4,10 +4,8 @@
 
 use std::ops::Range;
 
-use super::{
-    parameters::{Syntax, behind_group, group_end, is_open, is_parameter, last_segment, open_brackets},
-    words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places, word_at},
-};
+use super::parameters::{Syntax, behind_group, group_end, is_open, is_parameter, last_segment, open_brackets};
+use crate::findings::code_words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places, word_at};
 
 /// Words that begin a block of statements, and define nothing.
 const CONTROL: &str = "if else elif elseif elsif unless for foreach while until loop do try except catch rescue finally ensure with using \

@@ -1,9 +1,7 @@
 //! Imports of another thing under a name.
 
-use super::{
-    parameters::Syntax,
-    words::{has_word, is_of_word, last_word, places},
-};
+use super::parameters::Syntax;
+use crate::findings::code_words::{has_word, is_of_word, last_word, places};
 
 /// The last part of the way to a module that says nothing of which one it is.
 const ANY_MODULE: &str = "crate super self index mod lib main import from use";

@@ -1,6 +1,6 @@
 //! Lists of parameters: which words of them are names, and which are types and values.
 
-use super::words::is_of_word;
+use crate::findings::code_words::is_of_word;
 
 /// The way in which a language writes its declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::{
     assigned::{gives_meaning, is_bound, sets},
     block::Code,
     imported::{imports_all, imports_other, is_import_of_names, module_words},
-    words::{MAX_LINE, has_word, is_of_word, places},
 };
+use crate::findings::code_words::{MAX_LINE, has_word, is_of_word, places};
 use crate::{
     diff::LineMap,
     findings::{QuotedFile, is_import},
