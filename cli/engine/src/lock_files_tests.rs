@@ -400,6 +400,55 @@ fn one_of_two_places_that_loses_its_hash_is_found() {
 }
 
 #[test]
+fn a_directory_of_the_project_beside_a_repository_that_stays_is_found() {
+    let base = r#"{"packages": [{"name": "a/b", "version": "1.0.0",
+  "source": {"type": "git", "url": "https://github.com/a/b.git", "reference": "abc"},
+  "dist": {"type": "zip", "url": "https://api.github.com/repos/a/b/zipball/abc", "reference": "abc"}}]}
+"#;
+    let archive = "\"type\": \"zip\", \"url\": \"https://api.github.com/repos/a/b/zipball/abc\"";
+    for path in ["./x", "../evil"] {
+        let head = base.replace(archive, &format!("\"type\": \"path\", \"url\": \"{path}\""));
+        let claim = "`a/b` comes from files of this project, and from no registry, and came from another place before.";
+        assert_eq!(claims("composer.lock", base, &head), [claim]);
+        let other = head.replace("\"abc\"", "\"def\"");
+        assert_eq!(
+            claims("composer.lock", &head, &other),
+            [""; 0],
+            "another state of the directory"
+        );
+    }
+}
+
+#[test]
+fn a_source_whose_certificate_is_not_checked_any_more_is_found() {
+    let base = r#"{"_meta": {"sources": [{"name": "pypi", "url": "https://pypi.org/simple", "verify_ssl": true}]},
+ "default": {"requests": {"hashes": ["sha256:a"], "index": "pypi", "version": "==2.0"}}, "develop": {}}
+"#;
+    let unchecked = base.replace("true", "false");
+    assert_eq!(
+        claims("Pipfile.lock", base, &unchecked),
+        ["`requests` comes from `https://pypi.org?verify_ssl=false`, a registry that was not used before."]
+    );
+    let newer = unchecked.replace("2.0", "2.1").replace("sha256:a", "sha256:b");
+    assert_eq!(claims("Pipfile.lock", &unchecked, &newer), [""; 0]);
+}
+
+#[test]
+fn claims_name_packages_and_versions_as_people_write_them() {
+    let gemfile = "GEM\n  remote: https://rubygems.org/\n  specs:\n    rack (3.0.0)\n\nDEPENDENCIES\n  rack\n\nCHECKSUMS\n  rack (3.0.0) \
+                   sha256=aaaa\n";
+    assert_eq!(
+        claims("Gemfile.lock", gemfile, &gemfile.replace("aaaa", "bbbb")),
+        ["`rack` has another integrity hash than before, and is still version `3.0.0`."]
+    );
+    let more = gemfile.replace("  remote:", "  remote: https://gems.example/\n  remote:");
+    assert_eq!(
+        claims("Gemfile.lock", gemfile, &more),
+        ["Packages can come from `https://gems.example`, a registry that was not used before."]
+    );
+}
+
+#[test]
 fn a_package_of_pipenv_that_is_from_another_index_is_found() {
     let pipfile = r#"{"_meta": {"sources": [
   {"name": "pypi", "url": "https://pypi.org/simple"},
@@ -463,7 +512,12 @@ fn every_address_that_composer_can_fetch_from_counts() {
         ("repos/a/b/", "repos/evil/b/", one("registry", 7)),
         ("\"shasum\": \"\"", mirrors, one("registry", 7)),
         (dist, "", one("source", 5)),
-        (archive, "\"type\": \"path\", \"url\": \"lib/b\"", one("source", 5)),
+        // The directory for a version, the repository where there is no directory.
+        (
+            archive,
+            "\"type\": \"path\", \"url\": \"lib/b\"",
+            [one("source", 5), one("registry", 7)].concat(),
+        ),
     ] {
         assert!(base.contains(from), "{from}");
         // In another version of the package, whose archive has another address anyway.

@@ -40,6 +40,9 @@ impl Hash {
 /// `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`, `https://api.github.com/repos/owner/name/zipball/abc`.
 const VERSIONS: [&str; 4] = ["/-/", "/zipball/", "/repository/archive", "/get/"];
 
+/// The name of an entry that is no package, but one of the places that a file lists for all of them.
+pub(super) const LIST_OF_SOURCES: &str = "the list of sources";
+
 /// A locked package, or one more place that one comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {

@@ -8,7 +8,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    entry::{Entry, Hash, Source, joined, npm_hashes, npm_source, origin, repository, split_name},
+    entry::{Entry, Hash, LIST_OF_SOURCES, Source, joined, npm_hashes, npm_source, origin, repository, split_name},
     plain::{Unambiguous, shortened, without_mark},
 };
 
@@ -264,6 +264,19 @@ struct PipfileSource {
     #[serde(default)]
     name: String,
     url: String,
+    /// False if any certificate will do.
+    verify_ssl: Option<bool>,
+}
+
+impl PipfileSource {
+    /// Its server. One that anybody can be taken for is another one.
+    fn origin(&self) -> String {
+        let origin = origin(&self.url);
+        match self.verify_ssl {
+            Some(false) => format!("{origin}?verify_ssl=false"),
+            _ => origin,
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -285,7 +298,10 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
         .meta
         .sources
         .iter()
-        .map(|source| place("the list of sources", "", &source.url))
+        .map(|source| Entry {
+            source: Source::Registry(source.origin()),
+            ..place(LIST_OF_SOURCES, "", &source.url)
+        })
         .collect();
     for (name, package) in file.sections.values().flatten() {
         let index = package.index.as_ref();
@@ -295,7 +311,7 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
             (Some(git), ..) => (Source::Git(repository(git)), git.as_str()),
             (None, Some(url), ..) => (Source::Url(repository(url)), url),
             (None, None, None, None) => match index {
-                Some(index) => (Source::Registry(origin(&index.url)), index.url.as_str()),
+                Some(index) => (Source::Registry(index.origin()), index.url.as_str()),
                 None => (Source::DefaultRegistry, ""),
             },
             _ => (Source::Local, ""),
@@ -411,6 +427,13 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
                 urls.chain(mirrors.map(|mirror| &mirror.url))
                     .map(|url| place(&package.name, &version, url)),
             );
+        }
+        // For a version that is no branch's, the directory is what Composer takes.
+        if let Some(dist) = dist.filter(|dist| dist.kind == "path" && source != Source::Local) {
+            entries.push(Entry {
+                source: Source::Local,
+                ..place(&package.name, &version, &dist.url)
+            });
         }
         if let (Source::Registry(_), Some(url)) = (&source, repository_url) {
             entries.push(Entry {

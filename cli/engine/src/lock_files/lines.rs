@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    entry::{Entry, Hash, Source, origin, repository},
+    entry::{Entry, Hash, LIST_OF_SOURCES, Source, origin, repository},
     plain::{refuse_characters, shortened},
 };
 
@@ -71,6 +71,8 @@ pub(super) fn gemfile(text: &str) -> Result<Vec<Entry>, String> {
         } else if is_source && depth == 4 && has_specs {
             let url = remotes.last().copied().unwrap_or_default();
             let (name, version) = content.split_once(' ').unwrap_or((content, ""));
+            let bare = version.strip_prefix('(').and_then(|version| version.strip_suffix(')'));
+            let version = bare.unwrap_or(version);
             let source = match section {
                 "GIT" => Source::Git(repository(url)),
                 "PATH" => Source::Local,
@@ -101,7 +103,7 @@ pub(super) fn gemfile(text: &str) -> Result<Vec<Entry>, String> {
             if option == "remote" {
                 remotes.push(value);
                 if section == "GEM" {
-                    entries.push(super::json::place("the list of sources", "", value));
+                    entries.push(super::json::place(LIST_OF_SOURCES, "", value));
                 }
             }
         }

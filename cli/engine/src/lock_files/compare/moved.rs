@@ -10,7 +10,7 @@ use super::{
     sources::is_new_registry,
 };
 use crate::lock_files::{
-    entry::{Entry, Hash, LockFile, Source},
+    entry::{Entry, Hash, LIST_OF_SOURCES, LockFile, Source},
     yaml::unescape,
 };
 
@@ -19,9 +19,6 @@ const THIS_PROJECT: &str = "this project";
 
 /// Directories that package managers fill: what is there is not the project's own.
 const FILLED: [&str; 3] = ["node_modules", "site-packages", "vendor"];
-
-/// Names of entries that are not packages, but places that packages come from.
-const LISTS: [&str; 1] = ["the list of sources"];
 
 /// Packages that were there before, and now come from another place that the other rules do not report: another registry
 /// that the project uses already, another package of the same registry, another address for the same version, a registry in
@@ -106,7 +103,7 @@ impl<'a> Known<'a> {
             let was_at = self.paths.get(entry.name.as_str()).filter(|_| !is_own);
             return was_elsewhere || was_at.is_some_and(|known| !known.contains(entry.source_text.as_str()));
         }
-        if !self.is_known_source(change, entry) || LISTS.contains(&entry.name.as_str()) {
+        if !self.is_known_source(change, entry) || entry.name == LIST_OF_SOURCES {
             return false;
         }
         // A file beside those that were there before has a hash of its own, which is reported.

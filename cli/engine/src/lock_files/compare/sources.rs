@@ -11,7 +11,7 @@ use super::{
     Change,
     report::{finding, reported, shown},
 };
-use crate::lock_files::entry::{Entry, Hash, LockFile, Source};
+use crate::lock_files::entry::{Entry, Hash, LIST_OF_SOURCES, LockFile, Source};
 
 /// The consequence where something else is installed than what is written.
 pub(super) const OTHER_CODE: &str =
@@ -66,10 +66,15 @@ pub(super) fn is_new_registry(change: &Change<'_>, base: &HashSet<&str>, registr
 }
 
 fn packages(entries: &[&Entry]) -> String {
-    let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    match names.len() {
-        1 => format!("`{}` comes", shown(&entries[0].name)),
-        count => format!("`{}` and {} more packages come", shown(&entries[0].name), count - 1),
+    let names = entries.iter().map(|entry| entry.name.as_str());
+    let mut seen = HashSet::new();
+    let names: Vec<&str> = names
+        .filter(|name| *name != LIST_OF_SOURCES && seen.insert(*name))
+        .collect();
+    match names.as_slice() {
+        [] => "Packages can come".to_owned(),
+        [name] => format!("`{}` comes", shown(name)),
+        [first, others @ ..] => format!("`{}` and {} more packages come", shown(first), others.len()),
     }
 }
 
