@@ -31,13 +31,13 @@ pub enum ProcessError {
     NoVersion(Utf8PathBuf, String),
     /// There is no ripgrep.
     #[error(
-        "ripgrep (`rg`) is not on PATH; reviewers search the source with it. {remedy}",
+        "ripgrep (`rg`) is not on PATH, and OpenCode searches the source with it. {remedy}",
         remedy = fetch_ripgrep(Machine::here())
     )]
     NoRipgrep,
     /// None of those that are there can be used.
     #[error(
-        "no ripgrep (`rg`) here works, and reviewers search the source with it: {0}. {remedy}",
+        "no ripgrep (`rg`) here works, and OpenCode searches the source with it: {0}. {remedy}",
         remedy = fetch_ripgrep(Machine::here())
     )]
     BrokenRipgrep(String),

@@ -19,7 +19,7 @@ pub use self::errors::InstallError;
 use self::{
     claim::claim_of,
     lock::alone,
-    package::{Registry, named, sum_of, take_over, unpack},
+    package::{Registry, fault_of, named, sum_of, take_over, unpack},
     pins::{PINS, Pin},
     swap::put,
 };
@@ -220,7 +220,9 @@ async fn recognized<'a>(
         return Err(of_other_platform(named(other), other.package));
     }
     let Some(claim) = claim_of(file).await else {
-        return Err(unknown(String::new(), ""));
+        let fault = fault_of(file).await.map(|fault| format!(", and {fault}"));
+        let name = file.file_name().unwrap_or_default();
+        return Err(unknown(fault.unwrap_or_default(), name));
     };
     let (package, name) = (claim.package(), claim.name());
     Err(match claim.elsewhere(machine) {
@@ -267,15 +269,7 @@ async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Re
         }
         Origin::Registry(registry) => {
             progress(&format!("Fetching {name} from {} …", registry.host()));
-            let found = registry.fetch(pin, &fetched).await?;
-            if found != pin.sha512 {
-                return Err(InstallError::Checksum {
-                    from: registry.host(),
-                    package: named(pin),
-                    found,
-                    expected: pin.sha512,
-                });
-            }
+            registry.fetch(pin, &fetched).await?;
         }
     }
     let new = work.join("new");

@@ -163,8 +163,14 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             others.clone(),
             " is not opencode-here@1.18.33: its SHA-512 is ",
         ),
-        (pin, StatusCode::OK, cut, "is not opencode-here@1.18.33"),
-        (pin, StatusCode::OK, huge, "is not opencode-here@1.18.33"),
+        (pin, StatusCode::OK, cut, "is not opencode-here@1.18.33: its SHA-512 is "),
+        (
+            pin,
+            StatusCode::OK,
+            huge,
+            "is not opencode-here@1.18.33: it is not packed with gzip. Nothing of it was kept; a login page or a proxy",
+        ),
+        (pin, StatusCode::OK, vec![], "is not opencode-here@1.18.33: it is empty"),
         (
             other,
             StatusCode::OK,
@@ -329,6 +335,7 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
         file("wrong.tgz", &others),
         file("unknown.tgz", b"x"),
     );
+    let cut = file("cut.tgz", &bytes[..bytes.len() / 2]);
     let missing = place.path.join("missing.tgz");
     for (path, said) in [
         (
@@ -339,6 +346,8 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
             &unknown,
             "unknown.tgz is none of the packages for this machine: its SHA-512 is ",
         ),
+        (&unknown, ", and it is not packed with gzip. Make it with `npm pack opencode-here@1.18.33`"),
+        (&cut, ", and it ends too early. Make it with `npm pack opencode-here@1.18.33`"),
         (&missing, "missing.tgz: No such file"),
     ] {
         // All are looked at before the first is installed.

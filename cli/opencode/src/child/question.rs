@@ -125,11 +125,12 @@ async fn answer(child: &mut Child) -> io::Result<String> {
     let printed = String::from_utf8_lossy(&printed).trim().to_owned();
     if printed.is_empty() && !status.success() {
         let words: String = String::from_utf8_lossy(&words).trim().chars().take(MAX_WORDS).collect();
-        return Err(io::Error::other(match (status.code(), words.as_str()) {
-            (Some(HELPER_FAILED), words) => words.to_owned(),
-            (_, "") => format!("it ended without an answer ({status})"),
-            (_, words) => format!("it ended without an answer ({status}): {words}"),
-        }));
+        if status.code() == Some(HELPER_FAILED) {
+            return Err(io::Error::other(words));
+        }
+        let words = if words.is_empty() { words } else { format!(": {words}") };
+        let ended = format!("it ended without an answer ({status}){words}");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, ended));
     }
     Ok(printed)
 }

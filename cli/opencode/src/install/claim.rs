@@ -7,13 +7,11 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use tokio::task::yield_now;
 
-use super::package::{PIECE, open};
+use super::package::{MAX_UNPACKED, PIECE, open};
 use crate::machine::Machine;
 
 /// The file of a package that describes it.
 const MANIFEST: &[u8] = b"package/package.json";
-/// Maximum number of unpacked bytes that are looked at: twice what any of our packages has.
-const MAX_BYTES: u64 = 512 << 20;
 /// Maximum number of entries that are looked at.
 const MAX_ENTRIES: usize = 4096;
 /// Maximum length of the description, in bytes.
@@ -35,7 +33,7 @@ pub(super) struct Claim {
 
 /// Returns what a tarball says of itself. `None` if it is not a package of npm, or has too much in it to look at.
 pub(super) async fn claim_of(file: &Utf8Path) -> Option<Claim> {
-    let unpacked = GzDecoder::new(BufReader::new(open(file).ok()?)).take(MAX_BYTES);
+    let unpacked = GzDecoder::new(BufReader::new(open(file).ok()?)).take(MAX_UNPACKED);
     let mut archive = tar::Archive::new(unpacked);
     let mut piece = vec![0; PIECE];
     // Raw, because a long name would be read into memory, however long it is.

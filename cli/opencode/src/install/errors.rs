@@ -78,6 +78,19 @@ pub enum InstallError {
         /// The checksum that it has to have.
         expected: &'static str,
     },
+    /// What came is no file of a package at all.
+    #[error(
+        "what came from {from} is not {package}: {fault}. Nothing of it was kept; a login page or a proxy may stand before the \
+         registry: log in there, name your registry with --registry, or bring the file with --tarball"
+    )]
+    NoArchive {
+        /// The registry's host.
+        from: String,
+        /// The package, with its version.
+        package: String,
+        /// What it is instead.
+        fault: &'static str,
+    },
     /// A file that is none of the packages.
     #[error(
         "{file} is none of the packages for this machine: its SHA-512 is {found}{claim}. Make it with `npm pack {expected}`"

@@ -13,7 +13,7 @@ use conclave_certificates::{ExtraCertificates, innermost};
 use flate2::read::GzDecoder;
 use futures_util::StreamExt;
 use nix::libc::O_NONBLOCK;
-use reqwest::Client;
+use reqwest::{Client, header::CONTENT_TYPE};
 use sha2::{Digest, Sha512};
 use tokio::task::yield_now;
 use url::Url;
@@ -29,6 +29,9 @@ const SILENCE: Duration = Duration::from_secs(30);
 const SETTLED: Duration = Duration::from_mins(1);
 /// Minimum of a download, in bytes for each second: the largest package takes hours with it.
 const MIN_RATE: u64 = 10_000;
+
+/// Maximum number of unpacked bytes that are looked at: twice what any of our packages has.
+pub(super) const MAX_UNPACKED: u64 = 512 << 20;
 
 /// Bytes that are read at once.
 pub(super) const PIECE: usize = 1 << 20;
@@ -55,17 +58,13 @@ impl Registry {
         Ok(Self { url, client })
     }
 
-    /// The registry's name for people: its address may have a password in it.
+    /// The registry's name for people.
     pub(super) fn host(&self) -> String {
-        let host = self.url.host_str().unwrap_or("the registry");
-        match self.url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        }
+        host(&self.url)
     }
 
-    /// Fetches the file of a package to this path, and returns its checksum.
-    pub(super) async fn fetch(&self, pin: &Pin, to: &Utf8Path) -> Result<String, InstallError> {
+    /// Fetches the file of a package to this path, which has the pinned checksum.
+    pub(super) async fn fetch(&self, pin: &Pin, to: &Utf8Path) -> Result<(), InstallError> {
         let package = named(pin);
         let unreachable = |error: reqwest::Error| InstallError::Unreachable {
             host: self.host(),
@@ -85,6 +84,15 @@ impl Registry {
                 package,
             });
         }
+        // A registry may lead elsewhere, as to its storage or to a login.
+        let from = match host(response.url()) {
+            from if from == self.host() => from,
+            other => format!("{other} (where {} led)", self.host()),
+        };
+        let is_page = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
         let write = |error| InstallError::write(to, pin.megabytes)(error);
         let mut file = Summing::new(File::create_new(to).map_err(write)?);
         let mut room = pin.megabytes * 1_000_000;
@@ -109,8 +117,58 @@ impl Registry {
                 });
             }
         }
-        Ok(file.sum())
+        let found = file.sum();
+        if found == pin.sha512 {
+            return Ok(());
+        }
+        Err(match unpacked(to) {
+            Some(fault) => InstallError::NoArchive {
+                from,
+                package,
+                fault: if is_page { "it is a web page" } else { fault },
+            },
+            None => InstallError::Checksum {
+                from,
+                package,
+                found,
+                expected: pin.sha512,
+            },
+        })
     }
+}
+
+/// The name of a server for people: its address may have a password in it.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("the registry");
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// The first bytes of each package.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What a file is that is not packed as packages are; completes "It is not the package: ".
+fn unpacked(file: &Utf8Path) -> Option<&'static str> {
+    let mut first = Vec::new();
+    let read = open(file).ok()?.take(GZIP.len() as u64).read_to_end(&mut first);
+    match (read, first.as_slice()) {
+        (Ok(0), _) => Some("it is empty"),
+        (Ok(_), first) if first != GZIP => Some("it is not packed with gzip"),
+        _ => None,
+    }
+}
+
+/// What is wrong with a file that a person has brought, if it is not the file of any package.
+pub(super) async fn fault_of(file: &Utf8Path) -> Option<&'static str> {
+    if let Some(fault) = unpacked(file) {
+        return Some(fault);
+    }
+    let from = &mut GzDecoder::new(BufReader::new(open(file).ok()?)).take(MAX_UNPACKED);
+    let ended = copy(from, &mut io::sink(), |error| error, |error| error).await;
+    let is_cut = ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+    is_cut.then_some("it ends too early")
 }
 
 /// Returns whether a download that has come so far in this time is not worth waiting for.

@@ -7,6 +7,7 @@ use std::{
     ffi::OsString,
     io,
     os::unix::process::CommandExt,
+    path::Path,
     process::{Command, ExitCode},
 };
 
@@ -38,7 +39,12 @@ enum HelperError {
     Step(&'static str, #[source] io::Error),
     #[error("failed to run {0}: {1}")]
     Program(String, #[source] io::Error),
+    #[error("failed to run {0}: the interpreter or the loader that it names is not there")]
+    Interpreter(String),
 }
+
+/// The exit code where the program cannot be run, as shells have it.
+const PROGRAM_FAILED: i32 = 127;
 
 /// Becomes the confined program, if the program was started as the helper. Returns the exit code of what failed; `None` for any
 /// other call. To be called before anything else, while the process has one thread.
@@ -49,12 +55,14 @@ pub fn run_helper() -> Option<ExitCode> {
         return None;
     }
     let Err(error) = become_program(arguments);
+    let (words, code) = match &error {
+        // The sandbox stands; the program is at fault.
+        HelperError::Program(..) | HelperError::Interpreter(_) => (format!("{error}\n"), PROGRAM_FAILED),
+        _ => (format!("the sandbox could not be put up: {error}\n"), HELPER_FAILED),
+    };
     // Nothing of the program's output works yet, and the parent reads the last words of this process.
-    let _ = io::Write::write_all(
-        &mut io::stderr(),
-        format!("the sandbox could not be put up: {error}\n").as_bytes(),
-    );
-    Some(u8::try_from(HELPER_FAILED).map_or(ExitCode::FAILURE, ExitCode::from))
+    let _ = io::Write::write_all(&mut io::stderr(), words.as_bytes());
+    Some(u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, HelperError> {
@@ -96,7 +104,13 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::
 
     let program = arguments.next().unwrap_or_default();
     let error = Command::new(&program).args(arguments).exec();
-    Err(HelperError::Program(program.to_string_lossy().into_owned(), error))
+    let is_there = error.kind() == io::ErrorKind::NotFound && Path::new(&program).exists();
+    let program = program.to_string_lossy().into_owned();
+    Err(if is_there {
+        HelperError::Interpreter(program)
+    } else {
+        HelperError::Program(program, error)
+    })
 }
 
 /// Offers the parent to make the connections. A filter cannot be taken back, and a parent that cannot read in this memory would

@@ -170,8 +170,8 @@ impl Foreseen {
     }
 }
 
-/// Returns whether a problem is one of an OpenCode or a ripgrep that is there: another version, one that cannot be started, or one that
-/// does not find its way here.
+/// Returns whether a problem is one of an OpenCode or a ripgrep that is there: another version, one that cannot be started, one that
+/// does not find its way here, or an OpenCode whose ripgrep is missing.
 const fn is_its_own(problem: &ProcessError) -> bool {
     matches!(
         problem,
@@ -179,6 +179,7 @@ const fn is_its_own(problem: &ProcessError) -> bool {
             | ProcessError::Version(..)
             | ProcessError::NoVersion(..)
             | ProcessError::Start(..)
+            | ProcessError::NoRipgrep
             | ProcessError::BrokenRipgrep(_)
             | ProcessError::Place(_)
     )
