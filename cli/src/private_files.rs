@@ -17,7 +17,11 @@ use crate::exit::Failure;
 /// The mode of a directory that only its owner can look into.
 const PRIVATE: u32 = 0o700;
 
-/// Makes the directory, or makes the one that is there private.
+/// Bits of a mode by which a directory is meant for several users: setuid, setgid, sticky.
+const SHARED: u32 = 0o7000;
+
+/// Makes the directory, private. One that is there becomes private only if nothing is in it: what others may use keeps its mode, and
+/// the files that are written into it are private by themselves.
 pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8PathBuf> {
     let Place { base, parts } = Place::of(path, checkout)?;
     let owner = base.metadata()?.uid();
@@ -29,13 +33,14 @@ pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8Pa
             result => result?,
         }
     }
-    // The working directory itself keeps its mode.
+    // The working directory itself keeps its mode, whatever is in it.
     if !parts.is_empty() {
         let found = place.symlink_metadata()?;
         if found.uid() != nix::unistd::geteuid().as_raw() {
             return Err(refused(&place, "belongs to another user"));
         }
-        if found.mode() & 0o077 != 0 {
+        let is_free = || Ok::<_, io::Error>(place.read_dir()?.next().is_none());
+        if found.mode() & 0o077 != 0 && found.mode() & SHARED == 0 && is_free()? {
             std::fs::set_permissions(&place, std::fs::Permissions::from_mode(PRIVATE))?;
         }
     }
@@ -210,6 +215,26 @@ mod tests {
         assert!(open(&root.join("mine/run"), Some(checkout.as_str())).is_ok());
         assert!(open(&root.join("mine"), Some(checkout.as_str())).is_err());
         assert_eq!(existing(&checkout.join("nothing/here"), None).expect("asked"), None);
+    }
+
+    #[test]
+    fn a_directory_that_others_may_use_keeps_its_mode() {
+        let (_directory, root) = scratch();
+        let opened = |name: &str, mode: u32, files: &[&str]| {
+            let path = root.join(name);
+            std::fs::create_dir(&path).expect("a directory");
+            for file in files {
+                std::fs::write(path.join(file), "theirs").expect("a file");
+            }
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+            open(&path, None).expect("the user's own");
+            path.metadata().expect("there").mode() & 0o7777
+        };
+        assert_eq!(opened("empty", 0o775, &[]), 0o700);
+        assert_eq!(opened("of the project", 0o755, &["index.html"]), 0o755);
+        for mode in [0o1777, 0o2775] {
+            assert_eq!(opened(&format!("shared {mode:o}"), mode, &[]), mode);
+        }
     }
 
     #[test]

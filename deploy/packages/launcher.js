@@ -3,6 +3,7 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
+const { closeSync, fstatSync, openSync, readSync } = require('node:fs');
 const { constants } = require('node:os');
 
 const { name, version, optionalDependencies } = require('../package.json');
@@ -31,11 +32,41 @@ function find() {
       AGAIN,
     );
   }
-  const found = require(manifest).version;
+  const { version: found, programBytes } = require(manifest);
   if (found !== version) {
     fail(`${wanted} has the version ${found}, and ${name} the version ${version}`, AGAIN);
   }
-  return require('node:path').join(manifest, '..', 'bin', 'conclave');
+  const program = require('node:path').join(manifest, '..', 'bin', 'conclave');
+  check(program, programBytes);
+  return program;
+}
+
+// How a file begins that the system runs by itself: ELF, Mach-O, a script that names its interpreter.
+const BEGINNINGS = ['7f454c46', 'cffaedfe', '2321'];
+
+/**
+ * Refuses what a full disk or a power cut left of the program. What the system cannot run, Node would have a shell read, for which an
+ * empty file is a program that succeeds.
+ */
+function check(program, bytes) {
+  let size;
+  const first = Buffer.alloc(4);
+  try {
+    const file = openSync(program);
+    size = fstatSync(file).size;
+    readSync(file, first, 0, first.length, 0);
+    closeSync(file);
+  } catch (error) {
+    // What may be run need not be readable.
+    if (error.code === 'EACCES') return;
+    fail(`${program} does not start: ${error.message}`, `${AGAIN} --force`);
+  }
+  if (size !== bytes) {
+    fail(`${program} is damaged: it has ${size} bytes, not ${bytes}`, `${AGAIN} --force`);
+  }
+  if (!BEGINNINGS.some((beginning) => first.toString('hex').startsWith(beginning))) {
+    fail(`${program} is damaged: it is not a program`, `${AGAIN} --force`);
+  }
 }
 
 const program = find();

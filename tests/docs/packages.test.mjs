@@ -179,6 +179,27 @@ describe('the packages', () => {
     assert.match(elsewhere.stderr, /there is no program for win32-.*only for linux-x64, linux-arm64[^]*WSL/);
   });
 
+  test('do not take what a full disk left of the program for one that succeeds', async () => {
+    const place = await installed([packed('conclave'), packed(`conclave-${HERE}`)]);
+    const program = join(place.library, `conclave-${HERE}`, 'bin/conclave');
+    for (const [content, said] of [
+      ['', /it has 0 bytes, not \d+/],
+      [PROGRAM.slice(0, -1), /it has \d+ bytes, not \d+/],
+      ['\0'.repeat(PROGRAM.length), /it is not a program/],
+      ['<!DOCTYPE html>'.padEnd(PROGRAM.length), /it is not a program/],
+    ]) {
+      writeFileSync(program, content);
+      const { code, stdout, stderr } = await started(place, ['review', '--gate', 'block']);
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.match(stderr, said);
+      assert.match(stderr, /bin\/conclave is damaged: [^]*next: npm install --global .* --force\n/);
+    }
+    rmSync(program);
+    const gone = await started(place, ['x']);
+    assert.equal(gone.code, 2);
+    assert.match(gone.stderr, /does not start: ENOENT/);
+  });
+
   test('say what mends it, after npm and after npx, where npm leaves out what is optional', async () => {
     const registry = await startRegistry(files.filter((file) => file.endsWith('.tgz')));
     try {

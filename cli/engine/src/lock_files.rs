@@ -7,6 +7,7 @@
 
 mod compare;
 mod entry;
+mod flake;
 mod json;
 mod lines;
 mod manifest;
@@ -106,7 +107,7 @@ fn read(format: LockFormat, text: &str) -> Result<LockFile, LockFileFault> {
     let entries = match format {
         LockFormat::Bun => json::bun(text),
         LockFormat::Composer => json::composer(text),
-        LockFormat::Flake => json::flake(text),
+        LockFormat::Flake => flake::read(text),
         LockFormat::Npm => json::npm(text),
         LockFormat::Pipfile => json::pipfile(text),
         LockFormat::Cargo => toml::cargo(text),
@@ -163,10 +164,13 @@ pub fn check(file: &ChangedLockFile<'_>) -> Result<CheckedLockFile, LockFileFaul
     };
     // Only line feeds, so that places are found; the numbers of the lines are the same.
     let head_text = file.head.replace("\r\n", "\n");
-    let head = read(format, &head_text)?;
+    let mut head = read(format, &head_text)?;
     // Without the base, nothing can be compared.
     let before = base.map(|base| read(format, base)).transpose();
     let before = before.map_err(|fault| LockFileFault(format!("at base {fault}")))?;
+    if let (LockFormat::Flake, Some(before)) = (format, &before) {
+        flake::without_known_inputs(&mut head.entries, &before.entries);
+    }
     let findings = compare::compare(&compare::Change {
         path,
         format,

@@ -420,6 +420,24 @@ fn a_directory_of_the_project_beside_a_repository_that_stays_is_found() {
 }
 
 #[test]
+fn a_file_of_the_project_beside_the_files_of_a_registry_is_found() {
+    let uv = |version: &str, wheel: &str| {
+        format!(
+            "version = 1\n\n[[package]]\nname = \"core\"\nversion = \"{version}\"\nsource = {{ registry = \"https://pypi.org/simple\" }}\n\
+             wheels = [\n    {{ {wheel}/core-{version}-py3-none-any.whl\", hash = \"sha256:{version}\" }},\n]\n"
+        )
+    };
+    let base = uv("1.0.0", "url = \"https://files.pythonhosted.org");
+    for version in ["1.0.0", "1.0.1"] {
+        assert_eq!(
+            claims("uv.lock", &base, &uv(version, "path = \"wheels")),
+            ["`core` comes from files of this project, and from no registry, and came from another place before."],
+            "{version}"
+        );
+    }
+}
+
+#[test]
 fn a_source_whose_certificate_is_not_checked_any_more_is_found() {
     let base = r#"{"_meta": {"sources": [{"name": "pypi", "url": "https://pypi.org/simple", "verify_ssl": true}]},
  "default": {"requests": {"hashes": ["sha256:a"], "index": "pypi", "version": "==2.0"}}, "develop": {}}

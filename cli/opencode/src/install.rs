@@ -175,7 +175,14 @@ pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + S
     let mut found = false;
     for pin in &PINS {
         let place = directory.join(pin.directory_name());
-        if place.symlink_metadata().is_ok() {
+        if let Ok(metadata) = place.symlink_metadata() {
+            if metadata.is_symlink() {
+                // Somebody else may use what is there.
+                let target = place.read_link_utf8().map_err(InstallError::remove(&place))?;
+                progress(&format!(
+                    "{place} is a link to {target}, which stays: remove it if nothing else uses it"
+                ));
+            }
             std::fs::remove_dir_all(&place).map_err(InstallError::remove(&place))?;
             found = true;
         }

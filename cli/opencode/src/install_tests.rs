@@ -163,7 +163,12 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             others.clone(),
             " is not opencode-here@1.18.33: its SHA-512 is ",
         ),
-        (pin, StatusCode::OK, cut, "is not opencode-here@1.18.33: its SHA-512 is "),
+        (
+            pin,
+            StatusCode::OK,
+            cut,
+            "is not opencode-here@1.18.33: its SHA-512 is ",
+        ),
         (
             pin,
             StatusCode::OK,
@@ -346,8 +351,14 @@ async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
             &unknown,
             "unknown.tgz is none of the packages for this machine: its SHA-512 is ",
         ),
-        (&unknown, ", and it is not packed with gzip. Make it with `npm pack opencode-here@1.18.33`"),
-        (&cut, ", and it ends too early. Make it with `npm pack opencode-here@1.18.33`"),
+        (
+            &unknown,
+            ", and it is not packed with gzip. Make it with `npm pack opencode-here@1.18.33`",
+        ),
+        (
+            &cut,
+            ", and it ends too early. Make it with `npm pack opencode-here@1.18.33`",
+        ),
         (&missing, "missing.tgz: No such file"),
     ] {
         // All are looked at before the first is installed.

@@ -669,3 +669,42 @@ fn nix_flakes() {
         "every input is a repository"
     );
 }
+
+#[test]
+fn an_input_of_a_flake_that_becomes_another_node_of_the_file_is_found() {
+    let node = |owner: &str, inputs: &str| {
+        format!(
+            "{{\"inputs\": {{{inputs}}}, \"locked\": {{\"type\": \"github\", \"owner\": \"{owner}\", \"repo\": \"nixpkgs\", \
+             \"rev\": \"{owner}\", \"narHash\": \"sha256-{owner}\"}}}}"
+        )
+    };
+    let flake = |root: &str, of_utils: &str| {
+        format!(
+            "{{\"nodes\": {{\n\"bob\": {},\n\"nixpkgs\": {},\n\"nixpkgs_2\": {},\n\"utils\": {},\n\"root\": {{\"inputs\": {{\n{root},\n\
+             \"utils\": \"utils\", \"bob\": \"bob\"}}}}}},\n\"root\": \"root\", \"version\": 7}}\n",
+            node("bob", ""),
+            node("NixOS", ""),
+            node("NixOS", ""),
+            node("utils", of_utils),
+        )
+    };
+    let (own, of_utils) = ("\"nixpkgs\": \"nixpkgs\"", "\"nixpkgs\": \"nixpkgs_2\"");
+    let base = flake(own, of_utils);
+    let seen = |root: &str, of_utils: &str| super::tests::claims("flake.lock", &base, &flake(root, of_utils));
+    for same in [of_utils, "\"nixpkgs\": [\"nixpkgs\"]", "\"nixpkgs\": [\"missing\"]"] {
+        assert_eq!(seen(own, same), [""; 0], "{same}");
+    }
+    assert_eq!(
+        seen("\"nixpkgs\": \"bob\"", of_utils),
+        ["`root/nixpkgs` comes from `https://github.com/bob/nixpkgs`, and came from another place before."]
+    );
+    for other in ["\"nixpkgs\": \"bob\"", "\"nixpkgs\": [\"bob\"]"] {
+        let claims = seen(own, other);
+        assert!(
+            matches!(claims.as_slice(), [claim] if claim.starts_with("`utils/nixpkgs` comes from `https://github.com/bob/nixpkgs`")),
+            "{claims:?}"
+        );
+    }
+    // A path that leads back to itself ends.
+    assert_eq!(seen("\"nixpkgs\": [\"nixpkgs\"]", of_utils), [""; 0]);
+}

@@ -1,4 +1,4 @@
-//! Lock files in JSON: npm, bun, Pipenv, Composer, Nix flakes.
+//! Lock files in JSON: npm, bun, Pipenv, Composer.
 //!
 //! Only the fields that matter are kept, so that a large file costs little.
 
@@ -12,7 +12,8 @@ use super::{
     plain::{Unambiguous, shortened, without_mark},
 };
 
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// Reads a document that no two readers take for two things.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let text = without_mark(text);
     let checked = serde_json::from_str::<Unambiguous>(text).map(|_| ());
     checked.map_err(|error| {
@@ -344,6 +345,14 @@ pub(super) fn place(name: &str, version: &str, url: &str) -> Entry {
     }
 }
 
+/// Files of this project that a package can come from.
+pub(super) fn own_place(name: &str, version: &str, path: &str) -> Entry {
+    Entry {
+        source: Source::Local,
+        ..place(name, version, path)
+    }
+}
+
 #[derive(Deserialize)]
 struct ComposerFile {
     #[serde(default)]
@@ -430,10 +439,7 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
         }
         // For a version that is no branch's, the directory is what Composer takes.
         if let Some(dist) = dist.filter(|dist| dist.kind == "path" && source != Source::Local) {
-            entries.push(Entry {
-                source: Source::Local,
-                ..place(&package.name, &version, &dist.url)
-            });
+            entries.push(own_place(&package.name, &version, &dist.url));
         }
         if let (Source::Registry(_), Some(url)) = (&source, repository_url) {
             entries.push(Entry {
@@ -450,65 +456,6 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             integrity: dist.and_then(|dist| dist.shasum.clone()).unwrap_or_default(),
             source_text: source_text.to_owned(),
             anchor: format!("\"name\": \"{}\"", package.name),
-            files: Vec::new(),
-        });
-    }
-    Ok(entries)
-}
-
-#[derive(Deserialize)]
-struct FlakeFile {
-    nodes: BTreeMap<String, FlakeNode>,
-}
-
-#[derive(Deserialize)]
-struct FlakeNode {
-    locked: Option<FlakeLocked>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FlakeLocked {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    owner: String,
-    #[serde(default)]
-    repo: String,
-    host: Option<String>,
-    #[serde(default)]
-    url: String,
-    #[serde(default)]
-    rev: String,
-    nar_hash: Option<String>,
-}
-
-pub(super) fn flake(text: &str) -> Result<Vec<Entry>, String> {
-    let file: FlakeFile = read(text)?;
-    let mut entries = Vec::new();
-    for (name, node) in &file.nodes {
-        let Some(locked) = &node.locked else { continue };
-        let forge = |usual: &str| {
-            let host = locked.host.as_deref().unwrap_or(usual);
-            let url = format!("https://{host}/{}/{}", locked.owner, locked.repo);
-            (Source::Git(url), format!("\"repo\": \"{}\"", locked.repo))
-        };
-        let (source, source_text) = match locked.kind.as_str() {
-            "github" => forge("github.com"),
-            "gitlab" => forge("gitlab.com"),
-            "sourcehut" => forge("git.sr.ht"),
-            "path" => (Source::Local, String::new()),
-            "git" | "hg" => (Source::Git(repository(&locked.url)), locked.url.clone()),
-            _ => (Source::Url(repository(&locked.url)), locked.url.clone()),
-        };
-        entries.push(Entry {
-            name: name.clone(),
-            version: locked.rev.clone(),
-            source,
-            hash: Hash::required(locked.nar_hash.is_some()),
-            integrity: locked.nar_hash.clone().unwrap_or_default(),
-            source_text,
-            anchor: format!("\"{name}\": {{"),
             files: Vec::new(),
         });
     }

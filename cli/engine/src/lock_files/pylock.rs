@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     entry::{Entry, Hash, Source, file_name, joined, origin, repository},
-    json::place,
+    json::{own_place, place},
     plain::shortened,
     toml,
 };
@@ -106,10 +106,7 @@ fn entries(package: &Package) -> Vec<Entry> {
             entries.extend(urls.map(|url| place(&package.name, version, url)));
             // A file beside the lock file is installed as it is.
             let paths = file.path.iter();
-            entries.extend(paths.map(|path| Entry {
-                source: Source::Local,
-                ..place(&package.name, version, path)
-            }));
+            entries.extend(paths.map(|path| own_place(&package.name, version, path)));
         }
     }
     let served = package.sdist.iter().chain(&package.wheels);

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     entry::{Entry, Hash, Source, file_name, joined, origin, repository},
-    json::place,
+    json::{own_place, place},
 };
 
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -194,6 +194,8 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
                 urls.filter(|url| url.contains("://"))
                     .map(|url| place(&package.name, &package.version, url)),
             );
+            let paths = artefacts.iter().filter_map(|artefact| artefact.path.as_deref());
+            entries.extend(paths.map(|path| own_place(&package.name, &package.version, path)));
         }
         // At an address of its own, a file may have any name.
         let served = artefacts.iter().filter(|_| written.registry.is_some());

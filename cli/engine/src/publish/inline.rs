@@ -55,8 +55,11 @@ pub struct ThreadDraft<'a> {
     pub file: &'a FileDiff,
     /// Where on the file, best first: what a forge refuses at one place goes to the next.
     pub places: Vec<Place>,
+    /// The last line that the finding is about.
+    last: u32,
     on_lines: String,
     on_last_line: String,
+    on_other_line: String,
     on_file: String,
 }
 
@@ -65,7 +68,8 @@ impl ThreadDraft<'_> {
     pub fn body(&self, place: Place) -> &str {
         match place {
             Place::File => &self.on_file,
-            Place::Line(_) => &self.on_last_line,
+            Place::Line(line) if line == self.last => &self.on_last_line,
+            Place::Line(_) => &self.on_other_line,
             Place::Lines(..) => &self.on_lines,
         }
     }
@@ -191,6 +195,15 @@ fn draft<'a>(
     if is_on_diff(last) {
         places.push(Place::Line(last));
     }
+    // A quote may go on behind what a forge takes notes on; what was changed in it is there.
+    let is_changed = |line: &u32| file.row(*line).is_some_and(|row| row.kind != RowKind::Context);
+    places.extend(
+        (first..=last)
+            .rev()
+            .find(is_changed)
+            .filter(|line| *line < last)
+            .map(Place::Line),
+    );
     places.push(Place::File);
     // Where the header does not say which lines are replaced, a note on the last of several cannot offer to replace them all.
     let fits_last =
@@ -199,8 +212,11 @@ fn draft<'a>(
         fingerprint: finding.fingerprint.clone(),
         file,
         places,
+        last,
         on_lines: body(InlinePlace::Lines, suggestion.as_ref()),
         on_last_line: body(InlinePlace::Lines, suggestion.as_ref().filter(fits_last)),
+        // A suggestion replaces the lines that its note stands on.
+        on_other_line: body(InlinePlace::Lines, None),
         on_file: body(InlinePlace::File, None),
     }
 }

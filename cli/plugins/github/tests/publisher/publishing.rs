@@ -68,6 +68,19 @@ async fn all_findings_come_in_one_review_on_lines_of_hunks() {
 }
 
 #[tokio::test]
+async fn a_quote_that_goes_on_behind_its_hunk_stands_at_the_line_that_was_changed() {
+    let stage = OnGitHub::with_lines().await;
+    let long = at("src/a.py", (4, 14), "new one");
+    let outcome = stage
+        .run(&stage.with_findings(vec![long]), PublishSettings::default())
+        .await;
+    assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()));
+    let threads = stage.0.snapshot().threads;
+    let places: Vec<_> = threads.iter().map(|thread| (thread.is_file, thread.line)).collect();
+    assert_eq!(places, [(false, Some(5))]);
+}
+
+#[tokio::test]
 async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next() {
     let stage = OnGitHub::new().await;
     let review = stage.review(Verdict::SignificantConcerns);
