@@ -58,7 +58,7 @@ async fn install_programs(arguments: &InstallArguments, context: &Context) -> Re
         registry_setting,
         proxy: env.proxy_for(registry).as_ref(),
         path: env.path(),
-        sandbox: &around_question(env, &[], required_here(env)).await?,
+        sandbox: &around_question(env, &[], required_here(env)?).await?,
         extra_ca_file: arguments.ca_file.as_deref(),
         progress: &|text: &str| output.note(text),
     })
