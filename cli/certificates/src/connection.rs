@@ -66,7 +66,7 @@ impl FailedConnection {
     }
 }
 
-/// What there is to know of proxies, as a clause of its own.
+/// Returns a clause about the proxy that is asked, or about the variable for one.
 fn way_by_proxy(proxy: Option<&Proxy>, is_plain: bool) -> String {
     match proxy {
         // Whether this host is asked directly depends on patterns in NO_PROXY.

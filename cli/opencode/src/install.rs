@@ -51,7 +51,7 @@ pub struct InstallSettings<'a> {
     pub directory: &'a Utf8Path,
     /// Where programs come from.
     pub source: InstallSource<'a>,
-    /// What has the registry's address, for an error: its text may have a password in it.
+    /// The flag, variable or file that has the registry's address. An error names it in place of the address, which may hold a password.
     pub registry_setting: &'a str,
     /// The proxy that the environment names for that address.
     pub proxy: Option<&'a Proxy>,

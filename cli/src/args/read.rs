@@ -275,7 +275,7 @@ mod tests {
             ("--max-cost-usd", "greater than 0"),
             ("--max-calls", "a whole number of at least 1 is needed"),
         ] {
-            // A negative one is no flag.
+            // A negative number is not taken for a flag.
             for number in ["-1", "0", "x"] {
                 let text = refusal(&["local", flag, number]);
                 assert!(text.contains(range) && !text.contains("tip:"), "{text}");

@@ -22,7 +22,7 @@ pub enum InstallError {
     /// The address of the registry cannot be used. It is not repeated here: it may have a password in it, in whatever form.
     #[error("the registry's address in {setting} cannot be used: {problem}. Correct it there")]
     Registry {
-        /// What has the address.
+        /// The flag, variable or file that has the address.
         setting: String,
         /// The reason.
         problem: String,

@@ -40,7 +40,7 @@ pub(super) const PIECE: usize = 1 << 20;
 pub(super) struct Registry<'a> {
     url: Url,
     client: Client,
-    /// What has its address.
+    /// The flag, variable or file that has its address.
     setting: &'a str,
     /// The proxy that the environment names for it.
     proxy: Option<&'a Proxy>,
