@@ -8,14 +8,14 @@ mod read;
 mod review;
 mod setup;
 
-pub(crate) use choices::{CommentsConclude, Format, Gate, InitForge, ReviewFormat};
+pub(crate) use choices::{CommentsConclude, Format, Gate, InitForge, REQUIRED_SANDBOXES, ReviewFormat};
 pub(crate) use common::{CommonArguments, PlanningArguments};
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
-pub(crate) use read::{mistaken_variables, problem_of, refused_variables, with_variables};
+pub(crate) use read::{mistaken_variables, problem_of, refused_variables, switch, with_variables};
 pub(crate) use review::refused_directories;
 pub(crate) use review::{
     LocalArguments, PlaceArguments, PlanArguments, RefusedReview, ReplayArguments, ReviewArguments,

@@ -18,7 +18,7 @@ use conclave_job_token::JobToken;
 use conclave_shared::redact::Redactor;
 use secrecy::SecretString;
 
-pub(crate) use self::proxies::NamedProxy;
+pub(crate) use self::{npm::NamedRegistry, proxies::NamedProxy};
 use crate::exit::Failure;
 
 /// The environment as text; variables that are no UTF-8 are none of ours.

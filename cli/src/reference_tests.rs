@@ -19,7 +19,7 @@ but for budgets, of which an operator's are the most that a job can have. An emp
 /// The whole document.
 fn document() -> String {
     let mut text = INTRODUCTION.to_owned();
-    text.push_str("\n## Commands and flags\n\nEvery flag has a variable; a switch's takes `true` or `false`, and `1`, `0`, `yes`, `no`, `on` and `off` mean the same. An argument wins over its variable. A value that cannot be read is an error before the review, from either of them.\n");
+    text.push_str("\n## Commands and flags\n\nEvery flag has a variable; a switch's takes `true` or `false`, and `1`, `0`, `yes`, `no`, `on` and `off` mean the same; that of `--require-sandbox` takes a level. An argument wins over its variable. A value that cannot be read is an error before the review, from either of them.\n");
     let mut command = Arguments::command();
     command.build();
     commands(&mut text, &command, "conclave");

@@ -49,6 +49,13 @@ fail() {
   exit 1
 }
 
+# A command line that cannot be used: what is wrong with it, and the script's usage.
+bad_usage() {
+  printf '%s: %s\n' "${0##*/}" "$1" >&2
+  usage >&2
+  exit 2
+}
+
 # The last lines of a log, indented, on standard error.
 show_tail() {
   local log=$1 lines=${2:-30}

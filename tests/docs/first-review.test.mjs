@@ -173,7 +173,7 @@ describe('from packed files, in an empty home,', () => {
     const empty = await startRegistry([]);
     try {
       for (const [rest, more, said] of [
-        [[], { npm_config_registry: 'http://127.0.0.1:9/' }, /127\.0\.0\.1:9 cannot be reached: .*HTTPS_PROXY.*--registry.*npm pack opencode-linux/s],
+        [[], { npm_config_registry: 'http://127.0.0.1:9/' }, /127\.0\.0\.1:9 cannot be reached \(.*npm_config_registry.*HTTP_PROXY\..*--registry.*npm pack opencode-linux/s],
         [['--registry', empty.url], {}, /127\.0\.0\.1:\d+ answered 404 for opencode-linux-x64@1\.18\.33\. Name a registry that has it/],
         [['--registry', `http://127.0.0.1:${other.address().port}`], {}, /what came from 127\.0\.0\.1:\d+ is not opencode-linux-x64@1\.18\.33: its SHA-512 is /],
         [['--registry', 'ftp://example.com'], {}, /begins with neither https:\/\/ nor http:\/\//],

@@ -124,6 +124,12 @@ describe('the image', () => {
     assert.match(changed.stderr, /is not as SHA256SUMS says/);
     rmSync(join(release, `${name}.tar.gz`));
     assert.match((await assembled('missing')).stderr, /has no archive for/);
+    rmSync(release, { recursive: true });
+    const { stderr: gone } = await assembled('missing');
+    assert.equal(gone, `deploy/assemble: there is no directory ${release}. Make it: scripts/release --output ${release}\n`);
+    const help = await result(join(root, 'deploy/assemble'), ['--help']);
+    assert.deepEqual([help.code, help.stderr], [0, '']);
+    assert.match(help.stdout, /^Usage: deploy\/assemble ROOT/);
     assert.equal(existsSync(join(directory, 'changed')) || existsSync(join(directory, 'missing')), false, 'nothing is half there');
   });
 

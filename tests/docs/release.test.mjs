@@ -174,6 +174,25 @@ describe('scripts/release', () => {
     }
   });
 
+  test('says what is wrong with a command line before its usage', async () => {
+    for (const [arguments_, code, said] of [
+      [['--nope'], 2, /^release: unknown argument '--nope'\nUsage: scripts\/release/],
+      [['--list', '--target'], 2, /^release: --target needs a value\nUsage: /],
+      [['--target', 'foo'], 1, /^\nrelease: there is no target foo\nrelease: next: name one of scripts\/lib\/targets\.txt with --target: x86_64-unknown-linux-musl, /],
+      [['--join', '/nope'], 1, /^\nrelease: there is no directory \/nope\n/],
+    ]) {
+      const refused = await release(arguments_);
+      assert.equal(refused.code, code, refused.stderr);
+      assert.match(refused.stderr, said);
+    }
+    for (const [arguments_, said] of [
+      [['--nope'], /^publish: unknown option '--nope'\nUsage: scripts\/publish/],
+      [['/nope'], /^\npublish: there is no directory \/nope\n/],
+    ]) {
+      await assert.rejects(run(join(root, 'scripts/publish'), arguments_), ({ stderr }) => said.test(stderr));
+    }
+  });
+
   test('completions and manual name every command', async () => {
     const { stdout: help } = await run(conclave, ['--help']);
     const commands = [...help.split('Commands:')[1].split('Options:')[0].matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name).filter((name) => name !== 'help');

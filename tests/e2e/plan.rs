@@ -75,6 +75,16 @@ async fn why_a_review_could_not_start_is_said_and_keeps_no_plan_back() {
         assert_eq!(plan["runtime"]["name"], "native");
         assert!(plan["warnings"].to_string().contains(said), "{:#}", plan["warnings"]);
     }
+    let unreadable = Conclave::new(repository.path(), &["plan", "main..feature"]);
+    let unreadable = unreadable.env("CONCLAVE_REQUIRE_SANDBOX", "true");
+    let refused = unreadable.run().await.expect_code(2);
+    assert!(
+        refused
+            .stderr
+            .contains("CONCLAVE_REQUIRE_SANDBOX is `true`. Set it to `enforced` or `partial`"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[tokio::test]

@@ -112,7 +112,10 @@ async fn a_run_that_fails_says_where_and_why() {
     let slow = job(&["--limits", "start_seconds=1"]).env("CONCLAVE_OPENCODE", hangs);
     let outcome = slow.run().await.expect_code(2);
     assert!(
-        outcome.stderr.contains("did not answer within 1 s of its start"),
+        outcome
+            .stderr
+            .contains("/hangs) did not answer within 1 s of its start")
+            && outcome.stderr.contains("CONCLAVE_OPENCODE"),
         "{}",
         outcome.stderr
     );

@@ -83,7 +83,21 @@ async fn a_registry_behind_a_proxy_and_an_authority_of_ones_own_is_asked() {
     let lines = std::mem::take(&mut *asked.lock().unwrap());
     assert_eq!(lines, ["CONNECT localhost:9 HTTP/1.1"]);
     let wary = call(&[]).run().await.expect_code(2);
-    assert!(wary.stderr.contains("CONCLAVE_CA_FILE"), "{}", wary.stderr);
+    assert!(
+        wary.stderr.contains("CONCLAVE_CA_FILE") && !wary.stderr.contains("HTTPS_PROXY"),
+        "{}",
+        wary.stderr
+    );
+    let closed = Conclave::new(here.path(), &install).env("HTTPS_PROXY", "http://me:hush-hush@127.0.0.1:9");
+    let closed = closed.run().await.expect_code(2);
+    assert!(
+        closed
+            .stderr
+            .contains("cannot be reached through the proxy 127.0.0.1:9, which HTTPS_PROXY names (Connection refused")
+            && !closed.stderr.contains("hush-hush"),
+        "{}",
+        closed.stderr
+    );
 }
 
 #[tokio::test]

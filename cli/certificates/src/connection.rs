@@ -17,31 +17,73 @@ pub struct FailedConnection {
     pub next_step: String,
 }
 
+/// A proxy that the environment names for an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// The variable that names it.
+    pub variable: String,
+    /// `HOST:PORT`, without a user and a password.
+    pub place: String,
+}
+
 impl FailedConnection {
     /// Describes why a server whose address is in this setting gave no whole answer.
     pub fn new(error: reqwest::Error, setting: &str) -> Self {
+        Self::by_way_of(error, setting, None)
+    }
+
+    /// Describes the same where it is known which proxy the environment names for the server's address.
+    pub fn by_way_of(error: reqwest::Error, setting: &str, proxy: Option<&Proxy>) -> Self {
+        let is_plain = error.url().is_some_and(|url| url.scheme() == "http");
         let error = error.without_url();
         let cause = innermost(&error);
         let is_tunnel = is_of_tunnel(&error);
+        let leads_astray = error.is_redirect() || error.is_builder();
         let problem = if error.is_timeout() {
             "did not answer in time".to_owned()
+        } else if leads_astray {
+            format!("leads to where it cannot be followed ({cause})")
         } else if !error.is_connect() {
             format!("broke the connection off ({cause})")
         } else if is_tunnel {
-            format!("cannot be reached through the proxy ({cause})")
+            let named = proxy.map(|proxy| format!(" {}, which {} names", proxy.place, proxy.variable));
+            format!(
+                "cannot be reached through the proxy{} ({cause})",
+                named.unwrap_or_default()
+            )
         } else {
             format!("cannot be reached ({cause})")
         };
         let next_step = match remedy(&cause) {
-            None if is_tunnel => "correct the proxy's address in HTTPS_PROXY, or name the host in NO_PROXY".to_owned(),
-            _ => next_step(&cause, setting),
+            None if is_tunnel => {
+                let variable = proxy.map_or("HTTPS_PROXY", |proxy| proxy.variable.as_str());
+                format!("correct the proxy's address in {variable}, or name the host in NO_PROXY")
+            }
+            None if leads_astray => format!("correct {setting}"),
+            _ => step_after(&cause, setting, &way_by_proxy(proxy, is_plain)),
         };
         Self { problem, next_step }
     }
 }
 
+/// Returns a clause about the proxy that is asked, or about the variable for one.
+fn way_by_proxy(proxy: Option<&Proxy>, is_plain: bool) -> String {
+    match proxy {
+        // Whether this host is asked directly depends on patterns in NO_PROXY.
+        Some(Proxy { variable, place }) => {
+            format!("the proxy {place}, which {variable} names, is asked for all hosts that NO_PROXY does not name")
+        }
+        None if is_plain => "a proxy goes into HTTP_PROXY".to_owned(),
+        None => "a proxy goes into HTTPS_PROXY".to_owned(),
+    }
+}
+
 /// Returns the next step after a connection that failed for this reason; `setting` is what has the server's address.
 pub fn next_step(error: &str, setting: &str) -> String {
+    step_after(error, setting, &way_by_proxy(None, false))
+}
+
+fn step_after(error: &str, setting: &str, way: &str) -> String {
     const NO_SUCH_NAME: [&str; 3] = ["dns", "resolve", "lookup"];
     const REFUSED: [&str; 1] = ["connection refused"];
     const BROKEN_OFF: [&str; 4] = ["connection closed", "connection reset", "end of file", "broken pipe"];
@@ -49,15 +91,13 @@ pub fn next_step(error: &str, setting: &str) -> String {
     if let Some(remedy) = remedy(error) {
         remedy
     } else if says(&NO_SUCH_NAME) {
-        format!("correct {setting}, or the name service of this machine")
+        format!("correct {setting}, or the name service of this machine; {way}")
     } else if says(&REFUSED) {
-        format!(
-            "see that {setting} has the right host and port, and that this machine may connect there; a proxy goes into HTTPS_PROXY"
-        )
+        format!("see that {setting} has the right host and port, and that this machine may connect there; {way}")
     } else if says(&BROKEN_OFF) {
         "try again; if it stays so, see the log of the server and of what stands before it".to_owned()
     } else {
-        "see that this machine may connect there; a proxy goes into HTTPS_PROXY".to_owned()
+        format!("see that this machine may connect there; {way}")
     }
 }
 
@@ -218,6 +258,27 @@ mod tests {
         ] {
             let step = next_step(error, "THE_URL");
             assert!(step.contains(says), "{error}: {step}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_is_set_is_named_and_no_other_variable() {
+        let proxy = Proxy {
+            variable: "all_proxy".to_owned(),
+            place: "proxy.example:3128".to_owned(),
+        };
+        for (error, proxy, is_plain, ends) in [
+            ("Connection refused", None, false, "a proxy goes into HTTPS_PROXY"),
+            ("Connection refused", None, true, "a proxy goes into HTTP_PROXY"),
+            (
+                "deadline has elapsed",
+                Some(&proxy),
+                false,
+                "the proxy proxy.example:3128, which all_proxy names, is asked for all hosts that NO_PROXY does not name",
+            ),
+        ] {
+            let step = step_after(error, "THE_URL", &way_by_proxy(proxy, is_plain));
+            assert!(step.ends_with(ends), "{step}");
         }
     }
 

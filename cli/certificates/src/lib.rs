@@ -7,7 +7,7 @@
 mod connection;
 mod verifier;
 
-pub use connection::{FailedConnection, innermost, next_step, redirect_target, remedy, shown};
+pub use connection::{FailedConnection, Proxy, innermost, next_step, redirect_target, remedy, shown};
 
 use std::{
     path::{Path, PathBuf},

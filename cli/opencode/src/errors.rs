@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::RuntimeError;
 
 use crate::{OPENCODE_VERSION, machine::Machine};
@@ -99,9 +99,13 @@ pub enum StartError {
     },
     /// It did not answer in time.
     #[error(
-        "OpenCode did not answer within {seconds} s of its start{words}. On a slow machine allow more with `--limits start_seconds=300`"
+        "OpenCode ({binary}) did not answer within {seconds} s of its start{words}. On a slow machine allow more with `--limits \
+         start_seconds=300`; else see with `conclave doctor` whether this file is OpenCode {OPENCODE_VERSION}. {remedy}",
+        remedy = fetch(Machine::here(), AND_NAME_NO_OTHER)
     )]
     Silent {
+        /// The program.
+        binary: Utf8PathBuf,
         /// The limit.
         seconds: u64,
         /// The fault of the last answer, beginning with `: `, or nothing.
@@ -124,9 +128,10 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Nothing was heard within this limit.
-    pub fn silent(limit: Duration) -> Self {
+    /// Nothing was heard of this program within this limit.
+    pub fn silent(binary: &Utf8Path, limit: Duration) -> Self {
         Self::Silent {
+            binary: binary.to_owned(),
             seconds: limit.as_secs(),
             words: String::new(),
         }
@@ -137,6 +142,19 @@ impl StartError {
 mod tests {
     use super::*;
     use crate::test_support::USUAL;
+
+    #[test]
+    fn a_program_that_does_not_answer_is_named_with_what_may_have_named_it() {
+        let error = StartError::silent(Utf8Path::new("/opt/hangs"), Duration::from_mins(1)).to_string();
+        for part in [
+            "OpenCode (/opt/hangs) did not answer within 60 s of its start. ",
+            "`--limits start_seconds=300`",
+            "`conclave doctor`",
+            "CONCLAVE_OPENCODE",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 
     #[test]
     fn a_machine_that_nothing_can_be_fetched_for_gets_advice_that_works_there() {

@@ -14,6 +14,7 @@ mod swap;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_certificates::Proxy;
 
 pub use self::errors::InstallError;
 use self::{
@@ -50,6 +51,10 @@ pub struct InstallSettings<'a> {
     pub directory: &'a Utf8Path,
     /// Where programs come from.
     pub source: InstallSource<'a>,
+    /// The flag, variable or file that has the registry's address. An error names it in place of the address, which may hold a password.
+    pub registry_setting: &'a str,
+    /// The proxy that the environment names for that address.
+    pub proxy: Option<&'a Proxy>,
     /// `PATH`.
     pub path: &'a str,
     /// The sandbox in which a program is asked for its version.
@@ -118,7 +123,7 @@ async fn install_for(
     let mut installed = Vec::new();
     match source {
         InstallSource::Registry(address) => {
-            let registry = Registry::new(address, settings.extra_ca_file)?;
+            let registry = Registry::new(address, settings)?;
             for pin in ours {
                 if pin.program == "ripgrep"
                     && let Ok(found) =
@@ -241,7 +246,7 @@ async fn recognized<'a>(
 /// Where one package comes from.
 #[derive(Clone, Copy)]
 enum Origin<'a> {
-    Registry(&'a Registry),
+    Registry(&'a Registry<'a>),
     /// A file that had the checksum when it was looked at.
     File(&'a Utf8Path),
 }

@@ -78,6 +78,8 @@ impl Place {
             source,
             path,
             sandbox: &self.sandbox,
+            registry_setting: "npm_config_registry",
+            proxy: None,
             extra_ca_file: None,
             progress: &|_| (),
         }
@@ -153,7 +155,7 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             pin,
             StatusCode::PROXY_AUTHENTICATION_REQUIRED,
             vec![],
-            "The proxy requires a login: set HTTPS_PROXY=",
+            "The proxy requires a login: set HTTP_PROXY=",
         ),
         (pin, StatusCode::TOO_MANY_REQUESTS, vec![], "wait some minutes"),
         (pin, StatusCode::INTERNAL_SERVER_ERROR, vec![], "try again later"),
@@ -192,11 +194,16 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
         assert!(!place.path.exists(), "no directory is left either: {error}");
     }
     for (address, said) in [
-        ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached: "),
-        ("registry.example.com", "the registry's address cannot be used: "),
+        ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached ("),
+        ("http://127.0.0.1:9", "see that npm_config_registry has the right host"),
+        ("http://127.0.0.1:9", "a proxy goes into HTTP_PROXY. Another registry"),
+        (
+            "registry.example.com",
+            "the registry's address in npm_config_registry cannot be used: ",
+        ),
         ("file:///etc", "it begins with neither https:// nor http://"),
         // A password that is not encoded ends the host.
-        ("https://dev:abc#def@host/", "the registry's address cannot be used: "),
+        ("https://dev:abc#def@host/", " cannot be used: "),
         ("ftp://dev:abc@host/", "it begins with neither https:// nor http://"),
     ] {
         let error = place
@@ -205,6 +212,21 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
             .expect_err(said);
         assert!(error.contains(said) && !error.contains("abc"), "{error}");
     }
+
+    let proxy = Proxy {
+        variable: "http_proxy".to_owned(),
+        place: "127.0.0.1:9".to_owned(),
+    };
+    let settings = InstallSettings {
+        proxy: Some(&proxy),
+        ..place.settings(InstallSource::Registry("http://127.0.0.1:9"), "")
+    };
+    let error = install_for(HERE, &[pin], settings).await.expect_err("no connection");
+    let error = error.to_string();
+    assert!(
+        error.contains("the proxy 127.0.0.1:9, which http_proxy names, is asked") && !error.contains("goes into"),
+        "{error}"
+    );
 
     // A broken one is there: it stays until a whole one takes its place.
     let broken = installed_opencode(&place.path);

@@ -1,4 +1,6 @@
-//! The values that flags choose between.
+//! The values that flags take.
+
+use std::{fmt::Display, str::FromStr};
 
 use clap::{
     ValueEnum,
@@ -150,6 +152,23 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(choices: Choices<T>) -> im
         let chosen = choices.iter().find(|(known, ..)| *known == name);
         chosen.map(|(_, value, _)| *value).ok_or("this value is not known")
     })
+}
+
+/// Reads a whole number within these bounds.
+pub(crate) fn whole<T>(least: T, most: Option<T>) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + PartialOrd + Display + FromStr + Send + Sync + 'static,
+{
+    move |text: &str| -> Result<T, String> {
+        let within = |number: &T| *number >= least && most.is_none_or(|most| *number <= most);
+        text.parse::<T>().ok().filter(within).ok_or_else(|| {
+            let range = match most {
+                Some(most) => format!("from {least} to {most}"),
+                None => format!("of at least {least}"),
+            };
+            format!("a whole number {range} is needed, in digits alone")
+        })
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use conclave_shared::{
     sandbox::SandboxLevel,
 };
 
-use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, RUNTIMES, ReviewFormat, one_of};
+use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, RUNTIMES, ReviewFormat, one_of, whole};
 use crate::env::names;
 
 #[derive(Debug, Args)]
@@ -28,16 +28,16 @@ pub(crate) struct CommonArguments {
     #[arg(long, env = "CONCLAVE_QUIET")]
     pub(crate) quiet: bool,
     /// Most reviewers at once; by default what the configuration says, which is 7
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), env = "CONCLAVE_AGENTS")]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32, Some(64)), env = "CONCLAVE_AGENTS")]
     pub(crate) agents: Option<u32>,
     /// Stop asking models once the run has cost this much (US dollars)
     #[arg(long, value_name = "X", value_parser = positive, env = "CONCLAVE_MAX_COST_USD")]
     pub(crate) max_cost_usd: Option<f64>,
     /// Stop asking models once the run has used this many tokens, of all kinds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_TOKENS")]
+    #[arg(long, value_name = "N", value_parser = whole(1_u64, None), env = "CONCLAVE_MAX_TOKENS")]
     pub(crate) max_tokens: Option<u64>,
     /// Stop asking models after this many calls
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_CALLS")]
+    #[arg(long, value_name = "N", value_parser = whole(1_u64, None), env = "CONCLAVE_MAX_CALLS")]
     pub(crate) max_calls: Option<u64>,
     /// Whether significant concerns fail the job; by default what `.conclave.toml` says, else `off`, with --mode gate `block`
     #[arg(long, value_enum, env = "CONCLAVE_GATE")]

@@ -3,6 +3,8 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::choices::whole;
+
 const AFTER_HELP: &str = "A provider is down:  conclave config provider off anthropic --reason 'incident 7'
 and when it is back:  conclave config provider on anthropic
 
@@ -92,7 +94,7 @@ pub(crate) struct ApplyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArguments {
     /// How many revisions
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200), env = "CONCLAVE_LIMIT")]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(1_u32, Some(200)), env = "CONCLAVE_LIMIT")]
     pub(crate) limit: u32,
     /// Only revisions below this one
     #[arg(long, value_name = "REVISION", env = "CONCLAVE_BEFORE")]

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use clap::{
     ArgAction, ArgMatches, CommandFactory, FromArgMatches,
-    builder::BoolishValueParser,
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
@@ -32,9 +31,8 @@ impl Arguments {
         let matches = command
             .try_get_matches_from_mut(&given)
             .map_err(|error| with_variable(error, &given, environment))?;
-        if let Some(empty) = empty_argument(&command, &matches) {
-            let problem = format!("'{empty}' is empty: give it a value, or leave it out");
-            return Err(command.error(ErrorKind::InvalidValue, problem));
+        if let Some(error) = empty_argument(&mut command, &matches) {
+            return Err(error);
         }
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
@@ -72,7 +70,7 @@ fn prepared(command: clap::Command, is_unset: &impl Fn(&clap::Arg, &str) -> bool
         let is_unset = name.is_some_and(|name| is_unset(&argument, name));
         let argument = if is_unset { argument.env(None::<&str>) } else { argument };
         if matches!(argument.get_action(), ArgAction::SetTrue) {
-            argument.value_parser(BoolishValueParser::new())
+            argument.value_parser(switch)
         } else if argument.get_action().takes_values() && argument.get_long().is_some() {
             // `-1` is a number out of its range, and no flag.
             argument.allow_negative_numbers(true)
@@ -83,19 +81,29 @@ fn prepared(command: clap::Command, is_unset: &impl Fn(&clap::Arg, &str) -> bool
     command.mut_subcommands(|below| prepared(below, is_unset))
 }
 
-/// An argument of the command line that has an empty value, as its usage shows it.
-fn empty_argument(command: &clap::Command, matches: &ArgMatches) -> Option<String> {
+/// Reads what a switch's variable says.
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" | "t" | "y" => Ok(true),
+        "false" | "0" | "no" | "off" | "f" | "n" => Ok(false),
+        _ => Err("`true` or `false` is needed (1, 0, yes, no, on and off mean the same)".to_owned()),
+    }
+}
+
+/// Returns the error for an argument of the command line that has an empty value, with the usage of its own command.
+fn empty_argument(command: &mut clap::Command, matches: &ArgMatches) -> Option<clap::Error> {
     let is_empty = |argument: &&clap::Arg| {
         let id = argument.get_id().as_str();
         let values = matches.try_get_raw(id).ok().flatten();
         values.is_some_and(|mut values| values.any(std::ffi::OsStr::is_empty))
             && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
-    let here = command.get_arguments().find(is_empty).map(ToString::to_string);
-    here.or_else(|| {
-        let (name, below) = matches.subcommand()?;
-        empty_argument(command.find_subcommand(name)?, below)
-    })
+    if let Some(empty) = command.get_arguments().find(is_empty).map(ToString::to_string) {
+        let problem = format!("'{empty}' is empty: give it a value, or leave it out");
+        return Some(command.error(ErrorKind::InvalidValue, problem));
+    }
+    let (name, below) = matches.subcommand()?;
+    empty_argument(command.find_subcommand_mut(name)?, below)
 }
 
 /// An error about a value that came from a variable names the variable, too.
@@ -219,8 +227,13 @@ mod tests {
             (&["replay", ""], "'<RUN_DIR>' is empty"),
         ] {
             let text = refusal(line);
+            let words = line
+                .iter()
+                .take_while(|word| !word.starts_with('-') && !word.is_empty());
+            let command: Vec<&str> = words.copied().collect();
+            let usage = format!("Usage: conclave {} ", command.join(" "));
             assert!(
-                text.contains(named) && text.contains("leave it out"),
+                text.contains(named) && text.contains("leave it out") && text.contains(&usage),
                 "{line:?}: {text}"
             );
         }
@@ -256,14 +269,51 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_number_is_out_of_range_and_no_flag() {
+    fn a_number_that_is_none_or_out_of_range_gets_the_range() {
         for (flag, range) in [
-            ("--agents", "-1 is not in 1..=64"),
+            ("--agents", "a whole number from 1 to 64 is needed"),
             ("--max-cost-usd", "greater than 0"),
-            ("--max-calls", "'-1'"),
+            ("--max-calls", "a whole number of at least 1 is needed"),
         ] {
-            let text = refusal(&["local", flag, "-1"]);
-            assert!(text.contains(range) && !text.contains("tip:"), "{text}");
+            // A negative number is not taken for a flag.
+            for number in ["-1", "0", "x"] {
+                let text = refusal(&["local", flag, number]);
+                assert!(text.contains(range) && !text.contains("tip:"), "{text}");
+            }
+        }
+        for number in ["1.5", "1k", "99999999999999999999"] {
+            let text = refusal(&["local", "--max-tokens", number]);
+            assert!(text.contains("a whole number of at least 1 is needed"), "{text}");
+        }
+        let largest = [
+            "conclave",
+            "local",
+            "--max-tokens",
+            "18446744073709551615",
+            "--agents=64",
+        ];
+        Arguments::read(largest.map(OsString::from), &Environment::default()).expect("within the ranges");
+    }
+
+    #[test]
+    fn a_switch_that_cannot_be_read_gets_the_values_that_can() {
+        for (value, is_read) in [
+            ("maybe", false),
+            ("2", false),
+            ("YES", true),
+            ("off", true),
+            ("0", true),
+        ] {
+            let set = environment(&[("CONCLAVE_STRICT", value)]);
+            let outcome = Arguments::read(["conclave", "local"].map(OsString::from), &set);
+            let error = outcome.err().map(|error| error.to_string());
+            assert_eq!(error.is_none(), is_read, "{value}: {error:?}");
+            let text = error.unwrap_or_default();
+            assert!(
+                is_read
+                    || (text.contains("CONCLAVE_STRICT (--strict)") && text.contains("`true` or `false` is needed")),
+                "{text}"
+            );
         }
     }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use conclave_engine::{publish::BreakGlassPolicy, review::ReviewMode};
 
 use super::{
-    choices::{BREAK_GLASS, CommentsConclude, Format, MODES, ReviewFormat, one_of},
+    choices::{BREAK_GLASS, CommentsConclude, Format, MODES, ReviewFormat, one_of, whole},
     common::{CommonArguments, PlanningArguments},
 };
 use crate::env::{Environment, names};
@@ -59,7 +59,7 @@ pub(crate) struct ReviewArguments {
     #[arg(long, value_parser = one_of(MODES), env = "CONCLAVE_MODE")]
     pub(crate) mode: Option<ReviewMode>,
     /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000), env = "CONCLAVE_MAX_INLINE")]
+    #[arg(long, value_name = "N", value_parser = whole(0_u16, Some(1000)), env = "CONCLAVE_MAX_INLINE")]
     pub(crate) max_inline: Option<u16>,
     /// Whose comment `break glass` skips the review, at most: that of developers as the target branch's `[break_glass]` says,
     /// that of developers without a part in the change, or nobody's

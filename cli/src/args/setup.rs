@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use conclave_engine::repo_config::RuntimeChoice;
 
 use super::{
-    choices::{InitForge, RUNTIMES, one_of},
+    choices::{InitForge, RUNTIMES, one_of, whole},
     common::CommonArguments,
 };
 
@@ -51,7 +51,7 @@ pub(crate) struct DoctorArguments {
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,
     /// Most seconds that a check may take; all run at once
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=120), env = "CONCLAVE_CHECK_SECONDS")]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole(1_u64, Some(120)), env = "CONCLAVE_CHECK_SECONDS")]
     pub(crate) check_seconds: u64,
     /// Print JSON
     #[arg(long, env = "CONCLAVE_JSON")]

@@ -61,6 +61,7 @@ pub(crate) async fn plan(arguments: PlanArguments, context: &Context) -> Result<
 }
 
 async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, Failure> {
+    let required = required_here(&context.env)?;
     let scratch = Scratch::create(context.signals.stop())?;
     let range = chosen(arguments.range.as_deref(), &arguments.place);
     let source = source(range, arguments.place.repo.as_deref(), &scratch, context).await?;
@@ -68,7 +69,7 @@ async fn show_plan(arguments: PlanArguments, context: &Context) -> Result<Exit, 
     let request = PlanRequest {
         planning: &arguments.planning,
         format: arguments.format,
-        required: required_here(&context.env),
+        required,
         explain: arguments.explain,
     };
     match Box::pin(run::plan::plan(source, &request, &scratch, context)).await {

@@ -5,6 +5,7 @@ use conclave_opencode::{InstallError, InstallSettings, InstallSource, install, r
 use crate::{
     args::{InstallArguments, RuntimeCommand},
     context::Context,
+    env::NamedRegistry,
     exit::{Exit, Failure},
     run::{
         directory::programs_directory,
@@ -33,21 +34,31 @@ pub(super) async fn run(command: RuntimeCommand, context: &Context) -> Result<Ex
 async fn install_programs(arguments: &InstallArguments, context: &Context) -> Result<Exit, Failure> {
     let Context { env, output, .. } = context;
     let directory = programs_directory(env).ok_or(InstallError::NoDirectory)?;
-    let registry = match (&arguments.registry, arguments.tarball.as_slice()) {
+    let named = match (&arguments.registry, arguments.tarball.as_slice()) {
         (None, []) => env.npm_registry()?,
-        (named, _) => named.clone(),
+        (None, _) => None,
+        (Some(address), _) => Some(NamedRegistry {
+            address: address.clone(),
+            setting: "--registry (CONCLAVE_REGISTRY)".to_owned(),
+        }),
+    };
+    let (registry, registry_setting) = match &named {
+        Some(named) => (named.address.as_str(), named.setting.as_str()),
+        None => (REGISTRY, "the address"),
     };
     install(InstallSettings {
         directory: &directory,
         source: match arguments.tarball.as_slice() {
             [] => {
                 env.check_proxies()?;
-                InstallSource::Registry(registry.as_deref().unwrap_or(REGISTRY))
+                InstallSource::Registry(registry)
             }
             files => InstallSource::Files(files),
         },
+        registry_setting,
+        proxy: env.proxy_for(registry).as_ref(),
         path: env.path(),
-        sandbox: &around_question(env, &[], required_here(env)).await?,
+        sandbox: &around_question(env, &[], required_here(env)?).await?,
         extra_ca_file: arguments.ca_file.as_deref(),
         progress: &|text: &str| output.note(text),
     })

@@ -7,6 +7,7 @@ use conclave_plugin_gitlab::{Examination, MIN_ROLE, ProjectFacts, TokenFacts, ex
 use conclave_plugin_github::PullRequestAddress;
 
 use crate::{
+    args::switch,
     env::{
         ci::{CiEnvironment, ForgeSettings},
         names,
@@ -90,7 +91,7 @@ async fn examined(request: &Request<'_>, forge: CiEnvironment, with_merge_reques
             let uploads = request
                 .env
                 .get(names::UPLOAD_SARIF)
-                .is_some_and(|value| value != "false");
+                .is_some_and(|value| switch(value) != Ok(false));
             let check = request.env.get(names::CHECK_NAME).unwrap_or("conclave");
             return github::examine(&github, (check, uploads), request.limit).await;
         }

@@ -21,7 +21,9 @@ use crate::run::{
 /// The agent runtime, what it searches with, and the sandbox around it.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
     let of_repository = settings_of_review(request).await;
-    let required = required_here(request.env).max(of_repository.require_sandbox);
+    // A value that cannot be read has a check of its own; nothing is to run meanwhile that the right one may forbid.
+    let required = required_here(request.env).unwrap_or(Some(SandboxLevel::Enforced));
+    let required = required.max(of_repository.require_sandbox);
     let (choice, chosen_by) = chosen(request, of_repository.runtime);
     let foreseen = foresee(request.env, choice, &places(request), required, true).await;
     let runtime = foreseen.name();

@@ -17,19 +17,28 @@ const SETTINGS: &str = ".npmrc";
 /// Maximum length of it, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
+/// A registry of packages, and what names it.
+pub(crate) struct NamedRegistry {
+    /// Its address, which may have a password in it.
+    pub(crate) address: String,
+    /// The variable or the file.
+    pub(crate) setting: String,
+}
+
 impl Environment {
     /// The registry of packages that npm would ask, if it is set to one: by its variable, else by the user's file. A project's own file
     /// does not count, because the author of the change under review can write it.
-    pub(crate) fn npm_registry(&self) -> Result<Option<String>, Failure> {
+    pub(crate) fn npm_registry(&self) -> Result<Option<NamedRegistry>, Failure> {
         // As npm reads it, in any letters.
-        let other = || {
-            let mut spellings = self
-                .names()
-                .filter(|name| name.eq_ignore_ascii_case(names::NPM_REGISTRY));
-            spellings.find_map(|name| self.get(name))
-        };
-        if let Some(registry) = self.get(names::NPM_REGISTRY).or_else(other) {
-            return Ok(Some(registry.to_owned()));
+        let others = self
+            .names()
+            .filter(|name| name.eq_ignore_ascii_case(names::NPM_REGISTRY));
+        let mut spellings = std::iter::once(names::NPM_REGISTRY).chain(others);
+        if let Some((name, address)) = spellings.find_map(|name| Some((name, self.get(name)?))) {
+            return Ok(Some(NamedRegistry {
+                address: address.to_owned(),
+                setting: name.to_owned(),
+            }));
         }
         let Some(file) = self.npm_settings() else {
             return Ok(None);
@@ -42,11 +51,15 @@ impl Environment {
         let Some(registry) = registry_in(&text) else {
             return Ok(None);
         };
-        self.expanded(registry).map(Some).map_err(|name| {
-            unusable(&format!(
+        match self.expanded(registry) {
+            Ok(address) => Ok(Some(NamedRegistry {
+                address,
+                setting: file.into_string(),
+            })),
+            Err(name) => Err(unusable(&format!(
                 "`registry` in {file} needs {name}, which is not set, or is a secret"
-            ))
-        })
+            ))),
+        }
     }
 
     /// The user's file, unless it is one of the checkout.
@@ -128,6 +141,12 @@ mod tests {
 
     /// The registry that npm is set to with these variables and this file in the home.
     fn registry(variables: &[(&str, &str)], file: Option<&str>) -> Result<Option<String>, String> {
+        let named = named_registry(variables, file)?;
+        Ok(named.map(|named| named.address))
+    }
+
+    /// The same, with what names it.
+    fn named_registry(variables: &[(&str, &str)], file: Option<&str>) -> Result<Option<NamedRegistry>, String> {
         let home = tempfile::tempdir().expect("a directory");
         if let Some(text) = file {
             std::fs::write(home.path().join(SETTINGS), text).expect("a file");
@@ -164,6 +183,17 @@ mod tests {
         for checkout in ["HOME", "/"] {
             is(registry(&[("CI_PROJECT_DIR", checkout)], file), None);
         }
+    }
+
+    #[test]
+    fn what_names_the_registry_is_known() {
+        let setting = |variables: &[(&str, &str)]| {
+            let named = named_registry(variables, Some("registry=here")).expect("readable");
+            named.expect("a registry").setting
+        };
+        assert_eq!(setting(&[("NPM_CONFIG_REGISTRY", "there")]), "NPM_CONFIG_REGISTRY");
+        assert_eq!(setting(&[("npm_config_registry", "there")]), "npm_config_registry");
+        assert!(setting(&[]).ends_with("/.npmrc"));
     }
 
     #[test]

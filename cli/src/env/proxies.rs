@@ -1,5 +1,6 @@
 //! The proxies that the environment names.
 
+use conclave_certificates::Proxy;
 use url::Url;
 
 use super::{Environment, names};
@@ -82,6 +83,25 @@ impl Environment {
         secure.into_iter().chain(plain).chain(rest).collect()
     }
 
+    /// The proxy that is named for this address, for a message about it.
+    pub(crate) fn proxy_for(&self, address: &str) -> Option<Proxy> {
+        let is_secure = Url::parse(address).is_ok_and(|url| url.scheme() == "https");
+        let own = if is_secure {
+            names::HTTPS_PROXY
+        } else {
+            names::HTTP_PROXY
+        };
+        let named = self.named_proxies();
+        let found = [own, names::ALL_PROXY]
+            .into_iter()
+            .find_map(|name| named.iter().find(|proxy| proxy.variable.eq_ignore_ascii_case(name)))?;
+        let (host, port) = found.place()?;
+        Some(Proxy {
+            variable: found.variable.clone(),
+            place: format!("{host}:{port}"),
+        })
+    }
+
     /// Refuses a proxy that cannot be used: requests would go past it, or nowhere.
     pub(crate) fn check_proxies(&self) -> Result<(), Failure> {
         match self.named_proxies().iter().find(|proxy| proxy.place().is_none()) {
@@ -141,6 +161,19 @@ mod tests {
         }
         let empty = Environment::new([("HTTPS_PROXY".into(), " ".into())]);
         assert!(empty.named_proxies().is_empty());
+    }
+
+    #[test]
+    fn the_proxy_of_an_address_goes_by_how_that_begins_and_is_named_without_its_password() {
+        let env = Environment::new([
+            ("https_proxy".into(), "http://me:secret@secure:1".into()),
+            ("ALL_PROXY".into(), "rest:2".into()),
+        ]);
+        let named = |address: &str| env.proxy_for(address).map(|proxy| (proxy.variable, proxy.place));
+        let is = |variable: &str, place: &str| Some((variable.to_owned(), place.to_owned()));
+        assert_eq!(named("https://a.example/npm"), is("https_proxy", "secure:1"));
+        assert_eq!(named("http://a.example"), is("ALL_PROXY", "rest:2"));
+        assert_eq!(Environment::default().proxy_for("https://a.example"), None);
     }
 
     #[test]

@@ -166,7 +166,10 @@ mod tests {
                 FailureKind::WrongImage,
             ),
             (
-                Failure::Start(StartError::silent(std::time::Duration::from_mins(1))),
+                Failure::Start(StartError::silent(
+                    "/opencode".into(),
+                    std::time::Duration::from_mins(1),
+                )),
                 RunStage::Runtime,
                 FailureKind::RuntimeFailed,
             ),

@@ -233,7 +233,7 @@ pub(crate) async fn explanation(
     let notes = components.notes.clone();
     let mut prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
     let mode = prepared.repo.in_force.config.review.mode;
-    let required = required_here(&context.env);
+    let required = required_here(&context.env)?;
     let runtime = runtime(planning.runtime, required, &mut prepared, context).await;
     let document = document(prepared, notes, runtime, &tokenizer.finish().await?).await?;
     let text = context.redactor.redact(&page::plan(&document));

@@ -224,23 +224,31 @@ impl FromStr for TimeLimitOverrides {
     /// Reads `NAME=NUMBER`, several with commas between them.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut overrides = Self::default();
+        let mut set: Vec<(&str, &str)> = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, seconds) = part
                 .split_once('=')
                 .ok_or_else(|| format!("`{part}` is not NAME=NUMBER, as in reviewer_seconds=600"))?;
             let name = name.trim();
+            let limit = TimeLimit::named(name);
+            let whole = limit.map_or(name, |limit| limit.name);
+            if let Some((_, earlier)) = set.iter().find(|(name, _)| *name == whole) {
+                return Err(format!(
+                    "{whole} is named twice, with `{earlier}` and `{part}`: leave one of them out"
+                ));
+            }
+            set.push((whole, part));
             if name == TOOL_CALLS {
                 let calls = seconds.trim().parse().ok().filter(|calls| *calls > 0);
                 let calls = calls.ok_or_else(|| format!("`{part}`: the calls must be a whole number from 1"))?;
                 overrides.tool_calls = Some(calls);
                 continue;
             }
-            let limit = TimeLimit::named(name).ok_or_else(|| unknown(name))?;
-            let seconds: u64 = seconds
-                .trim()
-                .trim_end_matches('s')
-                .parse()
-                .map_err(|_| format!("`{part}`: the seconds must be a whole number"))?;
+            let limit = limit.ok_or_else(|| unknown(name))?;
+            let seconds: u64 = seconds.trim().trim_end_matches('s').parse().map_err(|_| {
+                let TimeLimit { min, max, .. } = limit;
+                format!("`{part}`: the seconds must be a whole number from {min} to {max}")
+            })?;
             if let Some(fault) = limit.fault(seconds) {
                 return Err(format!("{} {fault}", limit.name));
             }
@@ -321,7 +329,12 @@ mod tests {
             ("tool_calls=0", "a whole number from 1"),
             ("tool_cals=9", "did you mean `tool_calls`?"),
             ("idel_seconds=3", "did you mean `idle_seconds`?"),
-            ("idle_seconds=long", "whole number"),
+            ("idle_seconds=long", "a whole number from 1 to 3600"),
+            (
+                "idle_seconds=1,headers=2,idle=1s",
+                "idle_seconds is named twice, with `idle_seconds=1` and `idle=1s`",
+            ),
+            ("tool_calls=1,tool_calls=2", "tool_calls is named twice"),
             (
                 "idle_seconds=0",
                 "idle_seconds is 0; it must be between 1 and 3600 seconds",

@@ -3,7 +3,7 @@
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_certificates::{CertificatesError, ClientError};
+use conclave_certificates::{CertificatesError, ClientError, FailedConnection};
 
 use crate::{OPENCODE_VERSION, machine::Machine};
 
@@ -20,8 +20,13 @@ pub enum InstallError {
     )]
     Platform(String),
     /// The address of the registry cannot be used. It is not repeated here: it may have a password in it, in whatever form.
-    #[error("the registry's address cannot be used: {0}. Correct --registry, npm_config_registry or ~/.npmrc")]
-    Registry(String),
+    #[error("the registry's address in {setting} cannot be used: {problem}. Correct it there")]
+    Registry {
+        /// The flag, variable or file that has the address.
+        setting: String,
+        /// The reason.
+        problem: String,
+    },
     /// There is no client to ask the registry with.
     #[error("{0}, or bring the file with --tarball")]
     Client(#[from] ClientError),
@@ -30,14 +35,14 @@ pub enum InstallError {
     Certificates(#[from] CertificatesError),
     /// No connection.
     #[error(
-        "{host} cannot be reached: {cause}. Set HTTPS_PROXY, name your registry with --registry, or bring the file: `npm \
-         pack {package}` where there is a network, then `conclave runtime install --tarball FILE` here"
+        "{host} {connection}. Another registry is named with --registry; or bring the file: `npm pack {package}` where there is a \
+         network, then `conclave runtime install --tarball FILE` here"
     )]
     Unreachable {
         /// The registry.
         host: String,
-        /// The reason.
-        cause: String,
+        /// The reason, and the next step.
+        connection: FailedConnection,
         /// The package, with its version.
         package: String,
     },
@@ -185,7 +190,8 @@ const fn next_step(status: &u16) -> &'static str {
             "The registry requires a login: set npm_config_registry=https://USER:PASSWORD@HOST/ in place of --registry, name \
              another one"
         }
-        407 => "The proxy requires a login: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
+        // For an https:// address, the proxy's answer is an error of the connection.
+        407 => "The proxy requires a login: set HTTP_PROXY=http://USER:PASSWORD@HOST:PORT",
         429 => {
             "It has had too many requests from here: wait some minutes and try again, name another registry with --registry"
         }

@@ -9,7 +9,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_certificates::{ExtraCertificates, innermost};
+use conclave_certificates::{ExtraCertificates, FailedConnection, Proxy, innermost};
 use flate2::read::GzDecoder;
 use futures_util::StreamExt;
 use nix::libc::O_NONBLOCK;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha512};
 use tokio::task::yield_now;
 use url::Url;
 
-use super::{errors::InstallError, pins::Pin};
+use super::{InstallSettings, errors::InstallError, pins::Pin};
 
 /// Time for a connection.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -37,25 +37,33 @@ pub(super) const MAX_UNPACKED: u64 = 512 << 20;
 pub(super) const PIECE: usize = 1 << 20;
 
 /// The client of a registry.
-pub(super) struct Registry {
+pub(super) struct Registry<'a> {
     url: Url,
     client: Client,
+    /// The flag, variable or file that has its address.
+    setting: &'a str,
+    /// The proxy that the environment names for it.
+    proxy: Option<&'a Proxy>,
 }
 
-impl Registry {
+impl<'a> Registry<'a> {
     /// A registry at this address. The system's proxies are used.
-    pub(super) fn new(address: &str, extra_ca_file: Option<&Utf8Path>) -> Result<Self, InstallError> {
+    pub(super) fn new(address: &str, settings: InstallSettings<'a>) -> Result<Self, InstallError> {
+        let setting = settings.registry_setting;
         // Without the slash the last part of its path would be replaced.
         let url = Url::parse(&format!("{}/", address.trim_end_matches('/')))
-            .map_err(|error| InstallError::Registry(error.to_string()))?;
+            .map_err(|error| unusable(setting, &error.to_string()))?;
         if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
-            return Err(InstallError::Registry(
-                "it begins with neither https:// nor http://".to_owned(),
-            ));
+            return Err(unusable(setting, "it begins with neither https:// nor http://"));
         }
         let builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
-        let client = ExtraCertificates::read(extra_ca_file)?.client(builder, [&url])?;
-        Ok(Self { url, client })
+        let client = ExtraCertificates::read(settings.extra_ca_file)?.client(builder, [&url])?;
+        Ok(Self {
+            url,
+            client,
+            setting,
+            proxy: settings.proxy,
+        })
     }
 
     /// The registry's name for people.
@@ -68,13 +76,13 @@ impl Registry {
         let package = named(pin);
         let unreachable = |error: reqwest::Error| InstallError::Unreachable {
             host: self.host(),
-            cause: innermost(&error),
+            connection: FailedConnection::by_way_of(error, self.setting, self.proxy),
             package: package.clone(),
         };
         let url = self
             .url
             .join(&pin.path())
-            .map_err(|error| InstallError::Registry(error.to_string()))?;
+            .map_err(|error| unusable(self.setting, &error.to_string()))?;
         let began = Instant::now();
         let response = self.client.get(url).send().await.map_err(unreachable)?;
         if !response.status().is_success() {
@@ -134,6 +142,14 @@ impl Registry {
                 expected: pin.sha512,
             },
         })
+    }
+}
+
+/// The error for an address that this setting has.
+fn unusable(setting: &str, problem: &str) -> InstallError {
+    InstallError::Registry {
+        setting: setting.to_owned(),
+        problem: problem.to_owned(),
     }
 }
 

@@ -38,6 +38,8 @@ struct Answered {
 pub(crate) struct Ready {
     pub(crate) client: Client,
     pub(crate) process: Process,
+    /// The program that it is.
+    pub(crate) binary: Utf8PathBuf,
     /// Time limit of the whole start.
     pub(crate) limit: Duration,
     /// Time that is left of it. Waiting for something else than the child does not count.
@@ -94,8 +96,13 @@ impl Launched {
         }
         match self.process.exited() {
             Some(status) => Err(self.ended(status).await),
-            None => Err(StartError::silent(self.limit)),
+            None => Err(self.silent(self.limit)),
         }
+    }
+
+    /// The error for a child that was not heard within this limit.
+    pub fn silent(&self, limit: Duration) -> StartError {
+        StartError::silent(&self.binary, limit)
     }
 
     /// Ends it.
@@ -116,6 +123,7 @@ impl Launched {
             Ok((client, after)) => Ok(Ready {
                 client,
                 process: self.process,
+                binary: self.binary,
                 limit: self.limit,
                 left: self.limit.saturating_sub(after),
             }),
@@ -144,7 +152,7 @@ impl Launched {
         let port = match timeout_at(until, self.process.listening()).await {
             Ok(Ok(port)) => port,
             Ok(Err(status)) => return Err(self.ended(status).await),
-            Err(_) => return Err(StartError::silent(self.limit)),
+            Err(_) => return Err(self.silent(self.limit)),
         };
         self.version_at(port, until).await?;
         let after = self.began.elapsed();
@@ -173,6 +181,7 @@ impl Launched {
             }
             if Instant::now() >= until {
                 return Err(StartError::Silent {
+                    binary: self.binary.clone(),
                     seconds: self.limit.as_secs(),
                     words,
                 });

@@ -54,6 +54,7 @@ impl OpenCode {
         let Ready {
             client,
             process,
+            binary,
             limit,
             left,
         } = child.ready(settings.workspace).await?;
@@ -61,7 +62,10 @@ impl OpenCode {
             let events = async { client.events().await.map_err(StartError::Api) };
             tokio::try_join!(check(&client, &settings), events)
         });
-        let stream = match checked.await.unwrap_or_else(|_| Err(StartError::silent(limit))) {
+        let stream = match checked
+            .await
+            .unwrap_or_else(|_| Err(StartError::silent(&binary, limit)))
+        {
             Ok(((), stream)) => stream,
             Err(error) => {
                 process.stop().await;

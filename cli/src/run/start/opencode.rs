@@ -120,15 +120,15 @@ impl Child {
             match known.map(|wanted| *wanted) {
                 Ok(Wanted::Within(limit)) => {
                     tokio::time::sleep_until(began + limit).await;
-                    Err(StartError::silent(limit))
+                    Some(limit)
                 }
-                Ok(Wanted::Not) => Ok(()),
+                Ok(Wanted::Not) => None,
                 Ok(Wanted::NotKnown) | Err(_) => std::future::pending().await,
             }
         };
         tokio::select! {
             answered = self.launched.answers() => answered,
-            end = known => end,
+            silent_for = known => silent_for.map_or(Ok(()), |limit| Err(self.launched.silent(limit))),
         }
     }
 

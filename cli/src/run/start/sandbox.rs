@@ -13,6 +13,7 @@ use conclave_sandbox::SandboxStatus;
 use conclave_shared::sandbox::SandboxLevel;
 
 use crate::{
+    args::REQUIRED_SANDBOXES,
     env::{Environment, names},
     exit::Failure,
     run::directory::{default_root, temporary},
@@ -40,11 +41,18 @@ pub(crate) async fn sandbox_here(
     })
 }
 
-/// Returns the sandbox that the environment requires of a review. What cannot be read requires all of it.
-pub(crate) fn required_here(env: &Environment) -> Option<SandboxLevel> {
-    let name = env.get(names::REQUIRE_SANDBOX)?;
-    let known = SandboxLevel::ALL.into_iter().find(|level| level.as_str() == name);
-    Some(known.unwrap_or(SandboxLevel::Enforced))
+/// Returns the sandbox that the environment requires of a review.
+pub(crate) fn required_here(env: &Environment) -> Result<Option<SandboxLevel>, Failure> {
+    let Some(name) = env.get(names::REQUIRE_SANDBOX) else {
+        return Ok(None);
+    };
+    match REQUIRED_SANDBOXES.iter().find(|(known, ..)| *known == name) {
+        Some((_, level, _)) => Ok(Some(*level)),
+        None => Err(Failure::Settings(format!(
+            "{} is `{name}`. Set it to `enforced` or `partial`",
+            names::REQUIRE_SANDBOX
+        ))),
+    }
 }
 
 /// Returns the reason for no sandbox, if the environment switches it off.
@@ -191,6 +199,25 @@ mod tests {
                 location,
                 token_variable,
             },
+        }
+    }
+
+    #[test]
+    fn a_level_that_cannot_be_read_is_refused_with_those_that_can() {
+        let required = |value: &str| required_here(&Environment::default().with(names::REQUIRE_SANDBOX, value));
+        for (value, level) in [
+            ("", None),
+            ("partial", Some(SandboxLevel::Partial)),
+            ("enforced", Some(SandboxLevel::Enforced)),
+        ] {
+            assert_eq!(required(value).expect(value), level);
+        }
+        for value in ["true", "none"] {
+            let error = required(value).expect_err(value).to_string();
+            assert!(
+                error.ends_with(&format!(" is `{value}`. Set it to `enforced` or `partial`")),
+                "{error}"
+            );
         }
     }
 
