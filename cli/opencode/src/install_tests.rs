@@ -193,6 +193,12 @@ async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
         assert!(error.contains(said), "{error}");
         assert!(!place.path.exists(), "no directory is left either: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_registry_that_cannot_be_asked_is_told_from_its_proxy_and_leaves_what_was_there() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let place = Place::new();
     for (address, said) in [
         ("http://127.0.0.1:9", "127.0.0.1:9 cannot be reached ("),
         ("http://127.0.0.1:9", "see that npm_config_registry has the right host"),

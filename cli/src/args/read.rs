@@ -98,7 +98,8 @@ fn empty_argument(command: &mut clap::Command, matches: &ArgMatches) -> Option<c
         values.is_some_and(|mut values| values.any(std::ffi::OsStr::is_empty))
             && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
-    if let Some(empty) = command.get_arguments().find(is_empty).map(ToString::to_string) {
+    let empty = command.get_arguments().find(is_empty).map(ToString::to_string);
+    if let Some(empty) = empty {
         let problem = format!("'{empty}' is empty: give it a value, or leave it out");
         return Some(command.error(ErrorKind::InvalidValue, problem));
     }
