@@ -54,7 +54,7 @@ describe('scripts/check-architecture', () => {
       ['cli/plugins/cloudflare/src/lib.rs', 'GITLAB_TOKEN'],
     ];
     let text;
-    /** What is said of a rule, up to the next one. */
+    /** Returns the text about a rule, up to the next one. */
     const said = (rule) => text.split(/^architecture: /m).find((part) => part.startsWith(rule)) ?? assert.fail(`no \`${rule}\` in\n${text}`);
 
     before(() => {

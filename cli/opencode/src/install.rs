@@ -182,7 +182,7 @@ pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + S
         let place = directory.join(pin.directory_name());
         if let Ok(metadata) = place.symlink_metadata() {
             if metadata.is_symlink() {
-                // Somebody else may use what is there.
+                // Another user may need what is there.
                 let target = place.read_link_utf8().map_err(InstallError::remove(&place))?;
                 progress(&format!(
                     "{place} is a link to {target}, which stays: remove it if nothing else uses it"

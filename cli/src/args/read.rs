@@ -305,16 +305,10 @@ mod tests {
             ("off", true),
             ("0", true),
         ] {
-            let set = environment(&[("CONCLAVE_STRICT", value)]);
-            let outcome = Arguments::read(["conclave", "local"].map(OsString::from), &set);
-            let error = outcome.err().map(|error| error.to_string());
-            assert_eq!(error.is_none(), is_read, "{value}: {error:?}");
-            let text = error.unwrap_or_default();
-            assert!(
-                is_read
-                    || (text.contains("CONCLAVE_STRICT (--strict)") && text.contains("`true` or `false` is needed")),
-                "{text}"
-            );
+            let read = switch(value);
+            assert_eq!(read.is_ok(), is_read, "{value}: {read:?}");
+            let said = read.err().unwrap_or_default();
+            assert!(is_read || said.contains("`true` or `false` is needed"), "{said}");
         }
     }
 

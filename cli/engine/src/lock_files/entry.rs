@@ -40,7 +40,7 @@ impl Hash {
 /// `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`, `https://api.github.com/repos/owner/name/zipball/abc`.
 const VERSIONS: [&str; 4] = ["/-/", "/zipball/", "/repository/archive", "/get/"];
 
-/// The name of an entry that is no package, but one of the places that a file lists for all of them.
+/// Name of the entries for the places that a file lists for all of its packages.
 pub(super) const LIST_OF_SOURCES: &str = "the list of sources";
 
 /// A locked package, or one more place that one comes from.

@@ -44,7 +44,7 @@ struct FlakeLocked {
 }
 
 impl FlakeLocked {
-    /// Where it comes from, and the text that says so.
+    /// Its origin, and the text that names it.
     fn source(&self) -> (Source, String) {
         let forge = |usual: &str| {
             let host = self.host.as_deref().unwrap_or(usual);

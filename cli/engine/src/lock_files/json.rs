@@ -437,7 +437,7 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
                     .map(|url| place(&package.name, &version, url)),
             );
         }
-        // For a version that is no branch's, the directory is what Composer takes.
+        // Except for a branch's version, the directory is what Composer takes.
         if let Some(dist) = dist.filter(|dist| dist.kind == "path" && source != Source::Local) {
             entries.push(own_place(&package.name, &version, &dist.url));
         }

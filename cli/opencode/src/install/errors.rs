@@ -83,7 +83,7 @@ pub enum InstallError {
         /// The checksum that it has to have.
         expected: &'static str,
     },
-    /// What came is no file of a package at all.
+    /// The answer cannot be the file of a package.
     #[error(
         "what came from {from} is not {package}: {fault}. Nothing of it was kept; a login page or a proxy may stand before the \
          registry: log in there, name your registry with --registry, or bring the file with --tarball"
@@ -93,7 +93,7 @@ pub enum InstallError {
         from: String,
         /// The package, with its version.
         package: String,
-        /// What it is instead.
+        /// The difference to a package.
         fault: &'static str,
     },
     /// A file that is none of the packages.

@@ -165,7 +165,7 @@ fn host(url: &Url) -> String {
 /// The first bytes of each package.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What a file is that is not packed as packages are; completes "It is not the package: ".
+/// Returns the difference between a file that is not packed and a package; completes "It is not the package: ".
 fn unpacked(file: &Utf8Path) -> Option<&'static str> {
     let mut first = Vec::new();
     let read = open(file).ok()?.take(GZIP.len() as u64).read_to_end(&mut first);
@@ -176,7 +176,7 @@ fn unpacked(file: &Utf8Path) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a file that a person has brought, if it is not the file of any package.
+/// Returns the fault of a file that a person has brought and that is not the file of any package.
 pub(super) async fn fault_of(file: &Utf8Path) -> Option<&'static str> {
     if let Some(fault) = unpacked(file) {
         return Some(fault);
