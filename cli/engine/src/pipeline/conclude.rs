@@ -22,7 +22,7 @@ use crate::{
     judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
     memory::Recalled,
     numbers::plural,
-    ports::SourceTree,
+    ports::{FileRead, SourceTree},
     repo_config::RubricSettings,
     review::{
         AcceptedFinding, ApprovalHold, Cost, Coverage, CutFile, GivenPatch, JudgedFinding, Review, ReviewSubject,
@@ -67,8 +67,15 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
     // The change is reviewed again after a critical finding without proof. Until its patch changes, that finding stands,
     // whatever the next review finds.
     let lacks_proof = !panel.unproven.is_empty();
-    let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, patches, &job.security);
-    let (unopened, _) = Reading::new(&panel.unused_reads).gaps(&job.files, patches, &job.security);
+    let gaps_of = |reads: &[FileRead]| Reading::new(reads).gaps(&job.files, patches, &job.security);
+    let all_reads = [panel.reads.as_slice(), &panel.side_reads].concat();
+    // Where none is required, any may read.
+    let has_required = panel.reports.iter().any(|report| report.required);
+    let (not_read, partly_read) = gaps_of(if has_required { &panel.reads } else { &all_reads });
+    let unopened = Unopened {
+        by_side: gaps_of(&all_reads).0,
+        by_unusable: gaps_of(&panel.unused_reads).0,
+    };
     let mut coverage = Coverage {
         not_read,
         hallucinated: panel.hallucinated.len(),
@@ -316,12 +323,20 @@ fn too_large(cut: &[CutFile], words: Option<String>) -> Option<String> {
     words.or_else(|| Some(format!("{} is too large to be read whole", first.path)))
 }
 
-/// Lists what the review lacks. `unopened` are the files that no reviewer has opened whose answer cannot be used; those of
-/// which no reviewer was given a line are named with the change that is too large.
+/// Files that some reviewers have not opened.
+#[derive(Debug, Default)]
+struct Unopened {
+    /// None of those whose answer can be used.
+    by_side: Vec<String>,
+    /// None of those whose answer cannot be used.
+    by_unusable: Vec<String>,
+}
+
+/// Lists what the review lacks. Files of which no reviewer was given a line are named with the change that is too large.
 fn gaps(
     reports: &[ReviewerReport],
     coverage: &Coverage,
-    unopened: &[String],
+    unopened: &Unopened,
     left_out: &BTreeSet<String>,
     stopped: Option<StopCause>,
 ) -> Vec<String> {
@@ -340,10 +355,13 @@ fn gaps(
         }
     }
     let not_read = coverage.not_read.iter().filter(|path| !left_out.contains(*path));
-    let (unopened, opened): (Vec<&String>, Vec<&String>) = not_read.partition(|path| unopened.contains(path));
+    let (unread, aside): (Vec<&String>, Vec<&String>) = not_read.partition(|path| unopened.by_side.contains(path));
+    let (nowhere, unusable): (Vec<&String>, Vec<&String>) =
+        unread.into_iter().partition(|path| unopened.by_unusable.contains(path));
     for (who, paths) in [
-        ("nobody read", unopened),
-        ("nobody whose answer can be used read", opened),
+        ("nobody read", nowhere),
+        ("nobody whose answer can be used read", unusable),
+        ("no reviewer whose answer is needed read", aside),
     ] {
         match paths.as_slice() {
             [] => {}
@@ -428,9 +446,17 @@ mod tests {
                 vec!["nobody whose answer can be used read a.py and 1 more file"],
             ),
         ] {
-            let unopened: Vec<String> = unopened.into_iter().map(str::to_owned).collect();
+            let unopened = Unopened {
+                by_side: coverage.not_read.clone(),
+                by_unusable: unopened.into_iter().map(str::to_owned).collect(),
+            };
             assert_eq!(gaps(&[], &coverage, &unopened, &BTreeSet::new(), None), expected);
         }
+        let aside = Unopened::default();
+        assert_eq!(
+            gaps(&[], &coverage, &aside, &BTreeSet::new(), None),
+            ["no reviewer whose answer is needed read a.py and 1 more file"]
+        );
     }
 
     #[test]
@@ -443,7 +469,11 @@ mod tests {
             }],
             ..Coverage::default()
         };
-        let (unopened, left_out) = (["b.py".to_owned()], BTreeSet::from(["b.py".to_owned()]));
+        let unopened = Unopened {
+            by_side: coverage.not_read.clone(),
+            by_unusable: vec!["b.py".into()],
+        };
+        let left_out = BTreeSet::from(["b.py".to_owned()]);
         let expected = ["nobody whose answer can be used read a.py"];
         assert_eq!(gaps(&[], &coverage, &unopened, &left_out, None), expected);
         let words = Some("the change is too large".to_owned());

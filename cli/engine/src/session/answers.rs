@@ -460,6 +460,18 @@ impl<'a> Answers<'a> {
         })
     }
 
+    /// Returns whether it has patches to read, and has read nothing of any. What the reviewer of rules has not read is named by
+    /// [`Self::unchecked`].
+    pub(super) fn has_read_nothing(&self, reads: &[FileRead]) -> bool {
+        let reading = Reading::new(reads);
+        let is_untouched = |patch: &GivenPatch| !patch.in_prompt && reading.how_far(patch) == HowFar::Not;
+        let mut patches = self
+            .duty
+            .iter()
+            .filter_map(|position| self.input.patches.get(*position));
+        self.rules.is_none() && !self.duty.is_empty() && patches.all(is_untouched)
+    }
+
     /// Its patches that it has not read whole, each with what is missing.
     fn unread(&self, reads: &[FileRead]) -> Vec<String> {
         let reading = Reading::new(reads);

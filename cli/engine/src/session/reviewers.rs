@@ -29,8 +29,10 @@ pub struct PanelResult {
     pub hallucinated: Vec<Hallucinated>,
     /// Serious findings without code that shows them.
     pub unproven: Vec<UnprovenFinding>,
-    /// What was read of the workspace, by reviewers whose answer counts.
+    /// What was read of the workspace, by required reviewers whose answer counts: each patch is in the field of one.
     pub reads: Vec<FileRead>,
+    /// Reads of the other reviewers whose answer counts.
+    pub side_reads: Vec<FileRead>,
     /// Reads of reviewers whose answer cannot be used.
     pub unused_reads: Vec<FileRead>,
 }
@@ -50,6 +52,7 @@ impl PanelResult {
         self.hallucinated.extend(member.hallucinated);
         self.unproven.extend(member.unproven);
         self.reads.extend(member.reads);
+        self.side_reads.extend(member.side_reads);
         self.unused_reads.extend(member.unused_reads);
     }
 }
@@ -193,6 +196,7 @@ async fn run_member(
     report.hallucinated = hallucinated.len();
     let told = answers.may_have_told();
     let unchecked = answers.unchecked(&reads);
+    let is_unread = member.required && answers.has_read_nothing(&reads);
     let mut result = PanelResult {
         unproven: answers.unproven(),
         hallucinated,
@@ -208,9 +212,18 @@ async fn run_member(
     if has_answer {
         report.outcome = ReviewerOutcome::Ok;
         report.reason = None;
-        if answers.faults.is_empty() {
-            result.reads = reads;
-            result.reads.extend(in_prompt(input));
+        if is_unread {
+            result.unused_reads = reads;
+            report.outcome = ReviewerOutcome::Failed;
+            report.reason = Some("it has read none of its patches".to_owned());
+        } else if answers.faults.is_empty() {
+            let read = if member.required {
+                &mut result.reads
+            } else {
+                &mut result.side_reads
+            };
+            *read = reads;
+            read.extend(in_prompt(input));
             report.reason = fewer.filter(|_| smaller).map(|fewer| fewer.account).or(unchecked);
         } else {
             // What it read led to nothing that can be used.

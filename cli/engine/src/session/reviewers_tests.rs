@@ -688,11 +688,14 @@ async fn patches_that_were_not_opened_are_asked_for_once_and_only_where_they_cou
         told[0]
     );
     assert_eq!(panel.reports[0].repairs, [RepairKind::Unread]);
+    let report = &panel.reports[0];
+    let failed = (ReviewerOutcome::Failed, Some("it has read none of its patches"));
     assert_eq!(
-        panel.reports[0].outcome,
-        ReviewerOutcome::Ok,
-        "what is missing is a gap of the review"
+        (report.outcome, report.reason.as_deref()),
+        failed,
+        "whoever else has read them"
     );
+    assert!(panel.reads.is_empty() && !panel.unused_reads.is_empty());
     let (_, told) = run(|member, _| member.patches = vec![1]).await;
     assert!(told[0].contains("still to read:\n- `p/small`\n"), "{}", told[0]);
 
@@ -707,6 +710,12 @@ async fn patches_that_were_not_opened_are_asked_for_once_and_only_where_they_cou
     assert_eq!(told.len(), 0, "they stand in its message");
     let read: Vec<&str> = panel.reads.iter().map(|read| read.path.as_str()).collect();
     assert_eq!(read, ["p", "p/large", "p/small"]);
+    let (panel, _) = run(|member, _| member.required = false).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
+    assert!(
+        panel.reads.is_empty() && !panel.side_reads.is_empty(),
+        "what others read does not count for those who have to"
+    );
     for (name, change) in [
         (
             "not required",
