@@ -336,7 +336,7 @@ fn check_in(
     // Words that steered and are gone steer nothing.
     let may_be_gone = !at_base && category != Finding::PROMPT_INJECTION;
     let written = raw;
-    let standing = stands(raw, &content, line, changed)
+    let standing = stands(raw, path, &content, line, changed)
         .or_else(|| stands_in_patch(raw, file.filter(|_| may_be_gone)?, &content, line, source));
     let Standing {
         raw,
