@@ -1,5 +1,5 @@
-//! What tools and models write around the lines of a quote, and which says nothing of the code: each form is read only where the quote as it is
-//! written stands nowhere, and what is left of it has to stand as any quote has to.
+//! Marks that tools and models write around the lines of a quote, and that say nothing of the code. They are taken off only where the quote as it
+//! is written stands nowhere, and what is left has to stand as any quote has to.
 
 use super::unwrapped;
 
@@ -18,7 +18,7 @@ const GIT_LINES: [&str; 9] = [
 /// Fewer carets with words behind them may be an operator of code.
 const MIN_CARETS: usize = 3;
 
-/// What is found for this quote; or where nothing is, without the lines in front that name its file.
+/// Returns what is found for this quote; or where nothing is, for it without the lines in front that name its file.
 pub(in crate::findings) fn with_or_without_heading<T>(
     quote: &str,
     path: &str,
