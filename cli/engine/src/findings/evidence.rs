@@ -25,7 +25,7 @@ use self::{
 };
 use super::{
     RawFinding, doubts,
-    locate::{Place, locate, nearest},
+    locate::{Place, locate, nearest, with_or_without_heading},
     scan::Report,
     written::{category_of, claims_injection, confidence, parse_line, path_of, resolved, shorten},
 };
@@ -455,7 +455,10 @@ fn line_of(
     let content = file.and_then(|file| source.read(path, file.kind == ChangeKind::Deleted));
     let quote = raw.code("evidence").filter(|quote| !quote.trim().is_empty());
     let only = content.zip(quote).and_then(|(content, quote)| {
-        let nearest_to = |line: u32| locate(&content, quote, line, |_| false).map(|(place, _)| place.line);
+        let nearest_to = |line: u32| {
+            let found = with_or_without_heading(quote, path, |quote| locate(&content, quote, line, |_| false));
+            found.map(|(place, _)| place.line)
+        };
         nearest_to(1).filter(|first| nearest_to(u32::MAX) == Some(*first))
     });
     only.ok_or(fault)

@@ -280,8 +280,12 @@ fn a_text_that_may_go_on_is_named_with_its_line() {
 
 #[test]
 fn a_finding_without_a_line_is_where_its_quote_stands_if_that_is_one_place() {
-    let once = checked("<file>src/config.py</file><evidence>value = os.environ[key]</evidence>");
-    assert_eq!((once.findings[0].line, once.faults.len()), (4, 0));
+    for heading in ["", "src/config.py:4\n"] {
+        let once = checked(&format!(
+            "<file>src/config.py</file><evidence>{heading}value = os.environ[key]</evidence>"
+        ));
+        assert_eq!((once.findings[0].line, once.faults.len()), (4, 0), "{heading}");
+    }
     for odd in ["0", "null", "NaN", "seven", "?", "99999999999999999999"] {
         let read = checked(&format!(
             "<file>src/config.py</file><line>{odd}</line><evidence>value = os.environ[key]</evidence>"
