@@ -25,7 +25,7 @@ use self::{
 };
 use super::{
     RawFinding, doubts,
-    locate::{Place, locate, nearest},
+    locate::{Place, locate, nearest, with_or_without_heading},
     scan::Report,
     written::{category_of, claims_injection, confidence, parse_line, path_of, resolved, shorten},
 };
@@ -336,7 +336,7 @@ fn check_in(
     // Words that steered and are gone steer nothing.
     let may_be_gone = !at_base && category != Finding::PROMPT_INJECTION;
     let written = raw;
-    let standing = stands(raw, &content, line, changed)
+    let standing = stands(raw, path, &content, line, changed)
         .or_else(|| stands_in_patch(raw, file.filter(|_| may_be_gone)?, &content, line, source));
     let Standing {
         raw,
@@ -455,7 +455,10 @@ fn line_of(
     let content = file.and_then(|file| source.read(path, file.kind == ChangeKind::Deleted));
     let quote = raw.code("evidence").filter(|quote| !quote.trim().is_empty());
     let only = content.zip(quote).and_then(|(content, quote)| {
-        let nearest_to = |line: u32| locate(&content, quote, line, |_| false).map(|(place, _)| place.line);
+        let nearest_to = |line: u32| {
+            let found = with_or_without_heading(quote, path, |quote| locate(&content, quote, line, |_| false));
+            found.map(|(place, _)| place.line)
+        };
         nearest_to(1).filter(|first| nearest_to(u32::MAX) == Some(*first))
     });
     only.ok_or(fault)

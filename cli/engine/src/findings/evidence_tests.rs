@@ -108,6 +108,9 @@ fn a_quote_in_markdown_or_behind_its_place_stands_and_has_the_identity_of_the_ba
         "\"value = os.environ[key]\"",
         "4 |     value = os.environ[key]",
         "src/config.py:4: value = os.environ[key]",
+        "src/config.py:4\n    value = os.environ[key]",
+        "--- a/src/config.py\n+++ b/src/config.py\n@@ -4,1 +4,1 @@\n+    value = os.environ[key]",
+        "    value = os.environ[key]\n                       ^^^ unchecked",
         "...\n    value = os.environ[key]\n…",
         "    value = os.environ[key];",
         "    value = os.environ[key]  # <- here",
@@ -122,6 +125,7 @@ fn a_quote_in_markdown_or_behind_its_place_stands_and_has_the_identity_of_the_ba
         );
     }
     assert_eq!(found("`value = os.getenv(key)`"), []);
+    assert_eq!(found("src/other.py:4\n    value = os.environ[key]"), []);
 }
 
 #[test]
@@ -182,7 +186,12 @@ fn a_quote_of_removed_code_is_anchored_beside_the_gap_and_says_what_is_gone() {
         !found.doubts.contains(&Doubt::UnchangedLine),
         "the change took a line out there"
     );
-    assert_eq!(checked("-    check(key)").findings[0].fingerprint, found.fingerprint);
+    for quote in [
+        "-    check(key)",
+        "--- a/src/config.py\n+++ b/src/config.py\n@@ -3,3 +3,2 @@\n def load(key):\n-    check(key)",
+    ] {
+        assert_eq!(checked(quote).findings[0].fingerprint, found.fingerprint, "{quote}");
+    }
     assert_eq!(checked("    check(keys)").findings, []);
     let steering = checked_as(Finding::PROMPT_INJECTION, "    check(key)");
     assert_eq!(steering.findings, [], "what is gone steers nothing");
@@ -271,8 +280,12 @@ fn a_text_that_may_go_on_is_named_with_its_line() {
 
 #[test]
 fn a_finding_without_a_line_is_where_its_quote_stands_if_that_is_one_place() {
-    let once = checked("<file>src/config.py</file><evidence>value = os.environ[key]</evidence>");
-    assert_eq!((once.findings[0].line, once.faults.len()), (4, 0));
+    for heading in ["", "src/config.py:4\n"] {
+        let once = checked(&format!(
+            "<file>src/config.py</file><evidence>{heading}value = os.environ[key]</evidence>"
+        ));
+        assert_eq!((once.findings[0].line, once.faults.len()), (4, 0), "{heading}");
+    }
     for odd in ["0", "null", "NaN", "seven", "?", "99999999999999999999"] {
         let read = checked(&format!(
             "<file>src/config.py</file><line>{odd}</line><evidence>value = os.environ[key]</evidence>"
@@ -385,7 +398,9 @@ fn a_second_quote_is_kept_only_if_it_stands() {
         );
         checked(&fields).findings[0].second.clone()
     };
-    assert_eq!(second("def load_all():").expect("it stands").line, 7);
+    for code in ["def load_all():", "src/other.py:7\ndef load_all():"] {
+        assert_eq!(second(code).expect("it stands").line, 7, "{code}");
+    }
     assert_eq!(second("def nowhere():"), None);
 }
 

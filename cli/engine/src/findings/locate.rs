@@ -1,10 +1,15 @@
 //! Finding quoted code in a file.
 
 mod adorned;
+mod marks;
 
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
-pub(super) use self::adorned::locate_adorned;
+use self::marks::unmarked;
+pub(super) use self::{
+    adorned::locate_adorned,
+    marks::{with_or_without_heading, without_heading},
+};
 use super::fold::{folded, single_blanks, split_lines};
 use crate::review::LINE_GOES_ON;
 
@@ -51,7 +56,9 @@ impl Place {
 /// look-alikes and odd line separators folded on both sides, and then without what models put around code.
 pub(super) fn locate(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<(Place, String)> {
     let standing = |quote: String| locate_as_written(content, &quote, near, &changed).map(|place| (place, quote));
-    standing(quote.to_owned()).or_else(|| undressed(quote).into_iter().find_map(standing))
+    standing(quote.to_owned())
+        .or_else(|| undressed(quote).into_iter().find_map(standing))
+        .or_else(|| unmarked(quote).into_iter().find_map(standing))
 }
 
 fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32) -> bool) -> Option<Place> {
@@ -68,20 +75,26 @@ fn locate_as_written(content: &str, quote: &str, near: u32, changed: &dyn Fn(u32
         return None;
     }
     let by_git = Search {
-        lines: numbered(content, folded),
+        lines: numbered(content, look_alike),
         ..exact
     };
-    if let Some(place) = by_git.find_as_written(&written, folded) {
+    if let Some(place) = by_git.find_as_written(&written, look_alike) {
         return Some(place);
     }
     let by_separator = Search {
         lines: split_lines(content)
-            .map(|(number, line)| (number, folded(line)))
+            .map(|(number, line)| (number, look_alike(line)))
             .collect(),
         ..by_git
     };
     let written: Vec<&str> = split_lines(quote).map(|(_, line)| line).collect();
-    by_separator.find_as_written(&written, folded)
+    by_separator.find_as_written(&written, look_alike)
+}
+
+/// A line folded, with a long dash as the hyphen that models write for it.
+fn look_alike(line: &str) -> String {
+    // The letter as which the tables have every long dash.
+    folded(line).replace('\u{30fc}', "-")
 }
 
 fn numbered(content: &str, fold: fn(&str) -> String) -> Vec<(u32, String)> {
@@ -212,7 +225,7 @@ fn without_blank_ends(quote: &[String]) -> Option<&[String]> {
 
 fn is_gap(line: &str) -> bool {
     let text = line.trim_start_matches(['/', '#', '*', '-', '<', '!', ' ']);
-    text.starts_with("...") || text.starts_with('…')
+    text.starts_with("...") || text.starts_with('…') || is_only_gap(line)
 }
 
 fn without_patch_mark(line: &str) -> &str {

@@ -36,7 +36,7 @@ pub(super) fn only_with_quote<'f>(
     let mut found = None;
     for file in meant {
         let content = source.read(&file.path, file.kind == ChangeKind::Deleted);
-        if content.is_some_and(|content| stands(raw, &content, 1, |_| false).is_some())
+        if content.is_some_and(|content| stands(raw, &file.path, &content, 1, |_| false).is_some())
             && found.replace(file.path.as_str()).is_some()
         {
             return None;

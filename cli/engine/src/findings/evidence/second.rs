@@ -9,7 +9,7 @@ use crate::{
     diff::FileDiff,
     findings::{
         RawFinding,
-        locate::{Place, locate, locate_adorned},
+        locate::{Place, locate, locate_adorned, with_or_without_heading},
         written::parse_line,
     },
     review::CONTEXT_FILE,
@@ -31,7 +31,9 @@ pub(super) fn second_quote(
         .and_then(|text| parse_line(text).ok())
         .unwrap_or(1);
     let content = source.read(&file, false)?;
-    let (place, quote) = locate(&content, code, near, |_| false).or_else(|| locate_adorned(&content, code))?;
+    let (place, quote) = with_or_without_heading(code, &file, |code| {
+        locate(&content, code, near, |_| false).or_else(|| locate_adorned(&content, code))
+    })?;
     if file == path && place.lines().any(|line| first.lines().contains(&line)) {
         return None;
     }

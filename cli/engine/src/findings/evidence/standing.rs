@@ -5,7 +5,7 @@ use crate::{
     diff::FileDiff,
     findings::{
         RawFinding,
-        locate::{Place, locate, locate_adorned},
+        locate::{Place, locate, locate_adorned, with_or_without_heading, without_heading},
         removed::Sides,
     },
 };
@@ -36,6 +36,7 @@ pub(super) fn stands_in_patch(
         lines: &file.lines,
     };
     let written = raw.code("evidence")?;
+    let written = without_heading(written, &file.path).unwrap_or(written);
     let standing = |(place, quote, removed)| Standing {
         raw: raw.clone(),
         place,
@@ -51,15 +52,24 @@ pub(super) fn stands_in_patch(
 }
 
 /// Returns the finding with the place of its quote, and the quote as it stands there. A reviewer that escaped the code escaped its
-/// other texts, too.
-pub(super) fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> bool) -> Option<Standing> {
+/// other texts, too. The quote may name the file at `path`, whose text this is, in front.
+pub(super) fn stands(
+    raw: &RawFinding,
+    path: &str,
+    content: &str,
+    line: u32,
+    changed: impl Fn(u32) -> bool,
+) -> Option<Standing> {
     let standing = |raw: &RawFinding, place, quote| Standing {
         raw: raw.clone(),
         place,
         quote,
         removed: None,
     };
-    let place_of = |raw: &RawFinding| locate(content, raw.code("evidence").unwrap_or_default(), line, &changed);
+    let place_of = |raw: &RawFinding| {
+        let quote = raw.code("evidence").unwrap_or_default();
+        with_or_without_heading(quote, path, |quote| locate(content, quote, line, &changed))
+    };
     if let Some((place, quote)) = place_of(raw) {
         return Some(standing(raw, place, quote));
     }
@@ -68,7 +78,7 @@ pub(super) fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl F
         return Some(standing(&plain, place, quote));
     }
     let written = raw.code("evidence").unwrap_or_default();
-    let (place, quote) = locate_adorned(content, written)?;
+    let (place, quote) = with_or_without_heading(written, path, |quote| locate_adorned(content, quote))?;
     let is_escaped = plain.code("evidence") != Some(written);
     Some(standing(if is_escaped { &plain } else { raw }, place, quote))
 }
