@@ -92,7 +92,7 @@ impl RefutedFinding {
         });
         let doubt = found
             .as_ref()
-            .and_then(|(found, ..)| doubt_about(path, texts.get(path)?, found.line, found.end_line));
+            .and_then(|(found, ..)| doubt_about(&self.record.file, path, texts.get(path)?, found.line, found.end_line));
         let Some((found, is_lost, used_as)) = found else {
             self.now = RefutingCode::Gone;
             return None;

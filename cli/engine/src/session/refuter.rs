@@ -162,7 +162,7 @@ impl Refuter {
         // What is read as code may be a comment or a text all the same, or never be reached.
         let uncertain = surroundings
             .as_ref()
-            .and_then(|_| doubt_about(path, &head, found.line, found.end_line));
+            .and_then(|_| doubt_about(&finding.file, path, &head, found.line, found.end_line));
         let surroundings = surroundings.filter(|_| uncertain.is_none());
         let lines = (found.line, found.end_line);
         let used_as = surroundings
@@ -286,6 +286,32 @@ mod tests {
                 refutation.surroundings.is_some(),
             );
             assert_eq!(found, (expected, is_lost, !is_lost), "{target:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn code_that_does_not_run_where_the_finding_is_leaves_the_approval_to_a_person() {
+        let finding = Finding {
+            evidence: "    return db.query(name)".to_owned(),
+            ..finding("F1", Severity::Critical, "sql-injection", "src/a.py", 4)
+        };
+        let refuter = Refuter {
+            source: Arc::new(OldFile(TEXT, AtTarget::AsAtBase)),
+            files: Vec::new(),
+            prompt_paths: PathGlobs::default(),
+        };
+        for (path, status) in [
+            ("src/b.py", RefutationStatus::UnchangedCode),
+            ("tests/test_a.py", RefutationStatus::ThisChange),
+        ] {
+            let said = json!({"file": path, "lines": "2", "quote": "    if not NAME.fullmatch(name):"});
+            let (refutation, _) = refuter.check(&said, &finding, &[]).await;
+            let is_held = status == RefutationStatus::ThisChange;
+            assert_eq!(
+                (refutation.status, refutation.uncertain.is_some()),
+                (status, is_held),
+                "{path}"
+            );
         }
     }
 
