@@ -27,7 +27,8 @@ pub struct Refutation {
     /// Where this change alters how the code is used, as `path:line`, if it is one of this change only because of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub altered_use: Option<String>,
-    /// Why the code may not apply to the finding, if it is one of this change only because of that: it may not run, or not where the finding is.
+    /// Why the code may not apply to the finding, if it is one of this change only because of that: it may not run, or not where the finding
+    /// is, or shares no name with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain: Option<String>,
     /// Why it does not count.
