@@ -103,7 +103,7 @@ impl Language {
         })
     }
 
-    /// One language for all whose code runs in one program; none for what is no program.
+    /// One language for all whose code runs in one program; nothing for data and configuration.
     const fn family(self) -> Option<Self> {
         match self {
             Self::Data | Self::Docker | Self::Ini | Self::Make | Self::Terraform | Self::Yaml => None,

@@ -46,7 +46,7 @@ pub(crate) struct Refuting {
     pub(crate) is_of_this_change: bool,
 }
 
-/// What is wrong with a quote.
+/// The fault of a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It does not stand, or says nothing: in words for the model.
