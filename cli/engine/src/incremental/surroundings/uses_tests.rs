@@ -395,6 +395,13 @@ fn a_subclass_that_goes_around_the_guard_alters_its_use() {
 }
 
 #[test]
+fn an_argument_can_set_the_guards_name() {
+    let guard = (GUARD, GUARD_TEXT, "isdigit");
+    let call = ("a.rb", "run(check: guard = noop)\n");
+    assert_eq!(altered_by_new(guard, "db.run(order.id)", call), Some(1));
+}
+
+#[test]
 fn another_thing_under_the_guards_name_alters_its_use() {
     let guard = (GUARD, GUARD_TEXT, "isdigit");
     for accused in ["db.run(order.id)", "guard(order)\ndb.run(order.id)"] {
