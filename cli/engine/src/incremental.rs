@@ -57,7 +57,7 @@ pub use refuted::{StandingCode, judge_anew, refuting_files, still_refuted, uses_
 pub use reply::{ReplyIntent, declines_with_reason, intent};
 pub use scope::{Narrowed, narrow, touched};
 pub use surroundings::UsedAs;
-pub(crate) use surroundings::is_at_target;
+pub(crate) use surroundings::{is_at_target, is_near};
 pub(crate) use unlisted::hold as unlisted_hold;
 pub use unlisted::still_unlisted;
 pub use unproven::{Identities, Objects, objects, still_unproven, text_identity, written_texts};

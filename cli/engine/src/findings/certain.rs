@@ -4,6 +4,7 @@
 //! some of its texts, or in a part that is never built or reached. No list of all that is complete. So what is known is the other way
 //! around: the languages whose lines are read right, and in them what makes a line doubtful. Everything else is for a person.
 
+mod apart;
 mod data;
 mod dead;
 mod markup;
@@ -100,6 +101,24 @@ impl Language {
             "node" => Some(Self::JavaScript),
             _ => None,
         })
+    }
+
+    /// One language for all whose code runs in one program; nothing for data and configuration.
+    const fn family(self) -> Option<Self> {
+        match self {
+            Self::Data | Self::Docker | Self::Ini | Self::Make | Self::Terraform | Self::Yaml => None,
+            Self::JavaScript | Self::TypeScript => Some(Self::TypeScript),
+            Self::Java | Self::Kotlin => Some(Self::Java),
+            Self::C
+            | Self::CSharp
+            | Self::Go
+            | Self::Php
+            | Self::Python
+            | Self::Ruby
+            | Self::Rust
+            | Self::Shell
+            | Self::Swift => Some(self),
+        }
     }
 
     /// Returns whether its files are often made from templates, whose marks mean nothing in the language itself.
@@ -268,11 +287,15 @@ impl Quote<'_> {
 /// Opens and closes a text of several lines.
 const BLOCK: &str = "\"\"\"";
 
-/// Why it is not certain that these lines of a file, counted from 1, run as they are read; none where it is.
-pub(crate) fn doubt_about(path: &str, text: &str, line: u32, end_line: u32) -> Option<&'static str> {
+/// Why it is not certain that these lines of a file, counted from 1, run as they are read, and where code of the `accused` file does; none
+/// where it is.
+pub(crate) fn doubt_about(accused: &str, path: &str, text: &str, line: u32, end_line: u32) -> Option<&'static str> {
     let (Some(language), Some(lines)) = (Language::of(path, text), code_lines(path, text)) else {
         return Some(OF_LANGUAGE);
     };
+    if let Some(doubt) = apart::doubt(accused, path, language) {
+        return Some(doubt);
+    }
     let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
     let quote = Quote {
         language,

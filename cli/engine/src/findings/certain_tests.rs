@@ -6,7 +6,7 @@ use super::*;
 fn doubt(path: &str, text: &str, quoted: &str) -> Option<&'static str> {
     let at = text.lines().position(|line| line.contains(quoted)).expect("the line");
     let line = u32::try_from(at + 1).expect("few lines");
-    doubt_about(path, text, line, line)
+    doubt_about(path, path, text, line, line)
 }
 
 #[test]

@@ -60,6 +60,16 @@ pub(super) fn relation(accused: Option<&str>, finding: &Finding, quote: &Quote<'
     }
 }
 
+/// Returns whether a file is configuration, or statements of SQL.
+pub(crate) fn is_configuration(path: &str) -> bool {
+    Language::of(path).is_some()
+}
+
+/// Returns whether a file says how an image is built.
+pub(crate) fn is_image(path: &str) -> bool {
+    Language::of(path) == Some(Language::Dockerfile)
+}
+
 /// The number of the stage of an image in which a line stands, from 1.
 fn stage(text: &str, line: u32) -> usize {
     let lines = text.lines().take(usize::try_from(line).unwrap_or(usize::MAX));

@@ -88,7 +88,8 @@ fn is_mark(line: &str) -> bool {
     line.starts_with('@') || line.starts_with("#[") || (line.starts_with('[') && line.ends_with(']'))
 }
 
-fn is_guard(line: &str) -> bool {
+/// Returns whether a line of a type has something run before its methods.
+pub(crate) fn is_guard(line: &str) -> bool {
     let line = line.trim_start();
     GUARDS.iter().any(|guard| line.starts_with(guard))
 }

@@ -1,6 +1,8 @@
 //! The check of a refutation: the code that is quoted against a finding has to stand at head, has to say something, and
 //! counts in full only where the change leaves it as it was.
 
+use std::fmt;
+
 use conclave_shared::{finding::Finding, path_kind::PathKind};
 
 use super::{
@@ -19,6 +21,14 @@ const MIN_LETTERS: usize = 4;
 /// The most lines that a quote, and the range that it is said to have, may span: who quotes a whole file shows nothing in it.
 pub(crate) const MAX_LINES: u32 = 60;
 
+/// The fault of a quote that has nothing to do with the finding.
+const UNRELATED: &str = "no line of the quote has to do with the finding: one has to use a name of two letters or more that the finding's own code, or \
+    code in its claim, uses too, as in the check of that value or the definition of what is called, and to do more than to \
+    copy it. Words of the language and what stands in texts do not count. Lines in front of it in the same function, the header and the marks of \
+    that function or of its type, and lines that name the function count too, and a person approves. A guard of a base class needs the header of that \
+    class in the quote, and a table of routes the line with the class and the method. In Terraform a line has to stand in the accused \
+    block, or in one that names its resource; in a Dockerfile in the same stage; in SQL behind the statement in its file";
+
 /// Words that stand everywhere, in lower case.
 const EVERYWHERE: &str = "else elif end endif pass return break continue begin finally try catch do then fi done esac true false null \
     none nil void undefined const let var default case public private static self this";
@@ -36,6 +46,30 @@ pub(crate) struct Refuting {
     pub(crate) is_of_this_change: bool,
 }
 
+/// The fault of a quote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It does not stand, or says nothing: in words for the model.
+    Invalid(String),
+    /// It uses no name of the finding. It may have to do with it by its place.
+    Unnamed(Refuting),
+}
+
+impl From<String> for Fault {
+    fn from(words: String) -> Self {
+        Self::Invalid(words)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(words) => formatter.write_str(words),
+            Self::Unnamed(_) => formatter.write_str(UNRELATED),
+        }
+    }
+}
+
 /// What is known of the file that is quoted from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QuotedFile<'a> {
@@ -50,8 +84,7 @@ pub(crate) struct QuotedFile<'a> {
 }
 
 /// Checks a quote against a finding, in a review in which these findings accuse code: it has to stand, and to say something that the
-/// finding's own quote does not. `accused` is the text at head of the finding's file, if there is one. `Err` says in words for the model
-/// what is wrong with it.
+/// finding's own quote does not. `accused` is the text at head of the finding's file, if there is one.
 pub(crate) fn check_refutation(
     accused: Option<&str>,
     finding: &Finding,
@@ -59,15 +92,15 @@ pub(crate) fn check_refutation(
     file: QuotedFile<'_>,
     line: u32,
     quote: &str,
-) -> Result<Refuting, String> {
+) -> Result<Refuting, Fault> {
     if file.change.is_some_and(|change| change.content != Content::Text) {
-        return Err(format!("{} is not a text file", file.path));
+        return Err(format!("{} is not a text file", file.path).into());
     }
     if PathKind::of(file.path).is_prose() && !PathKind::of(&finding.file).is_prose() {
-        return Err(format!("{} is prose, and words do not refute code", file.path));
+        return Err(format!("{} is prose, and words do not refute code", file.path).into());
     }
     if quote.lines().count() > usize::try_from(MAX_LINES).unwrap_or(usize::MAX) {
-        return Err(too_long());
+        return Err(too_long().into());
     }
     // Where the quote stands several times, a place of this change counts: the strict reading.
     let changed = |line: u32| file.change.is_some_and(|change| change.lines.is_added(line));
@@ -84,67 +117,55 @@ pub(crate) fn check_refutation(
         return Err(
             "the quote is too little: it needs a whole line of code that is neither a comment nor an import, nor a bracket or keyword \
              alone, nor one that this finding or another one quotes"
-                .to_owned(),
+                .to_owned()
+                .into(),
         );
     }
-    // What people write has no names that a program could compare.
-    let is_code = !PathKind::of(&finding.file).is_prose();
-    if is_code && !is_related(accused, finding, file, lines.as_deref(), place, &telling) {
-        return Err(
-            "no line of the quote has to do with the finding: one has to use a name of two letters or more that the finding's own code, or \
-             code in its claim, uses too, as in the check of that value or the definition of what is called, and to do more than to \
-             copy it. Words of the language and what stands in texts do not count. A guard of a base class needs the header of that \
-             class in the quote, and a table of routes the line with the class and the method. In Terraform a line has to stand in the accused \
-             block, or in one that names its resource; in a Dockerfile in the same stage; in SQL behind the statement in its file"
-                .to_owned(),
-        );
-    }
-    Ok(Refuting {
+    let found = Refuting {
         line: place.line,
         end_line: *place.lines().end(),
         code: place.code(file.head),
         is_of_this_change: at_base(file, place).is_none(),
-    })
-}
-
-/// Returns whether quoted code has to do with the finding.
-fn is_related(
-    accused: Option<&str>,
-    finding: &Finding,
-    file: QuotedFile<'_>,
-    lines: Option<&[CodeLine]>,
-    place: Place,
-    telling: &[String],
-) -> bool {
+    };
+    // What people write has no names that a program could compare.
+    if PathKind::of(&finding.file).is_prose() {
+        return Ok(found);
+    }
     let quote = Quote {
         path: file.path,
         head: file.head,
-        lines,
+        lines: lines.as_deref(),
         place,
-        telling,
+        telling: &telling,
     };
-    if let Some(is_related) = configuration::relation(accused, finding, &quote) {
-        return is_related;
+    match configuration::relation(accused, finding, &quote) {
+        Some(false) => Err(UNRELATED.to_owned().into()),
+        None if !shares_name(accused, finding, &quote) => Err(Fault::Unnamed(found)),
+        _ => Ok(found),
     }
-    let names = if file.path == finding.file {
+}
+
+/// Returns whether quoted code has to do with the finding by the names that both use.
+fn shares_name(accused: Option<&str>, finding: &Finding, quote: &Quote<'_>) -> bool {
+    let names = if quote.path == finding.file {
         Names::of(finding)
     } else {
         Names::of_values(finding)
     };
-    if telling.iter().any(|code| names.are_in(code, file.path)) {
+    if quote.telling.iter().any(|code| names.are_in(code, quote.path)) {
         return true;
     }
-    let quoted = place.lines().filter_map(|line| {
+    let quoted = quote.place.lines().filter_map(|line| {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
-        Some(lines?.get(index)?.runs.as_str())
+        Some(quote.lines?.get(index)?.runs.as_str())
     });
     let quoted: Vec<&str> = quoted.collect();
     accused
         .and_then(|text| Holder::around(text, finding.line, &finding.evidence))
         .is_some_and(|holder| {
-            let mut telling_lines = telling.iter();
-            telling_lines.any(|code| names.are_with(holder.name, code, file.path))
-                || holder.is_guarded_by(&quoted, telling)
+            let mut telling = quote.telling.iter();
+            telling.any(|code| names.are_with(holder.name, code, quote.path))
+                || holder.is_guarded_by(&quoted, quote.telling)
         })
 }
 

@@ -181,7 +181,7 @@ fn a_long_quote_refutes_nothing() {
         change: None,
     };
     let fault = check_refutation(None, &finding(), &[], file, 1, &head).expect_err("too long");
-    assert!(fault.contains("more than 60 lines"), "{fault}");
+    assert!(fault.to_string().contains("more than 60 lines"), "{fault}");
 }
 
 #[test]

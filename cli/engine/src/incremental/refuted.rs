@@ -92,7 +92,7 @@ impl RefutedFinding {
         });
         let doubt = found
             .as_ref()
-            .and_then(|(found, ..)| doubt_about(path, texts.get(path)?, found.line, found.end_line));
+            .and_then(|(found, ..)| doubt_about(&self.record.file, path, texts.get(path)?, found.line, found.end_line));
         let Some((found, is_lost, used_as)) = found else {
             self.now = RefutingCode::Gone;
             return None;
@@ -393,20 +393,20 @@ mod tests {
     #[test]
     fn code_that_may_not_run_is_for_a_person_from_then_on() {
         let guard = "name = checked(name)";
-        for (text, is_held) in [
-            (format!("if known:\n    {guard}\n"), false),
-            (format!("if False:\n    {guard}\n"), true),
+        for (path, condition, is_held) in [
+            ("src/guard.py", "known", false),
+            ("src/guard.py", "False", true),
+            ("tests/test_guard.py", "known", true),
         ] {
-            let texts = Texts::from([
-                (FILE.to_owned(), TEXT.to_owned()),
-                ("src/guard.py".to_owned(), text.clone()),
-            ]);
+            let text = format!("if {condition}:\n    {guard}\n");
+            let texts = Texts::from([(FILE.to_owned(), TEXT.to_owned()), (path.to_owned(), text.clone())]);
             let mut refuted = [by_unchanged_code(guard)];
+            refuted[0].refutation.file = path.to_owned();
             judge_anew(&mut refuted, &[], &texts, &texts, None, &PathGlobs::default());
             let held = still_refuted(&refuted, &[], &[], &[], &texts);
             let shown = held.iter().filter_map(JudgedFinding::refuted_by_this_change);
             let is_doubtful: Vec<bool> = shown.map(|shown| shown.uncertain.is_some()).collect();
-            assert_eq!(is_doubtful, if is_held { vec![true] } else { vec![] }, "{text}");
+            assert_eq!(is_doubtful, if is_held { vec![true] } else { vec![] }, "{path}: {text}");
         }
     }
 

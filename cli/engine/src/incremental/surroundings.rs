@@ -5,10 +5,12 @@ mod assigned;
 mod block;
 mod declared;
 mod imported;
+mod near;
 mod parameters;
 mod uses;
 
 use self::block::Code;
+pub(crate) use self::near::is_near;
 pub use self::uses::UsedAs;
 use super::anchors::{CodePlace, Lines, hash, index};
 use crate::{

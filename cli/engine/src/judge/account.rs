@@ -88,7 +88,7 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
                 "check whether it still takes effect",
             )
         } else if let Some(doubt) = &refutation.uncertain {
-            (&*format!("that may not run ({doubt})"), "check whether it does")
+            (&*format!("that may not apply ({doubt})"), "check whether it does")
         } else if refutation.lost_by_target {
             (
                 "that only this change still has: the target branch no longer has it, or has altered its function",

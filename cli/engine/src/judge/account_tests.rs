@@ -46,5 +46,5 @@ fn the_reason_says_whether_the_change_brings_the_code_alters_its_use_or_the_targ
     assert!(reason(false, Some("c.py:2"), None).contains("uses in another way, or no longer, at c.py:2"));
     assert!(reason(true, None, None).contains("the target branch no longer has it"));
     let uncertain = reason(false, None, Some("it stands between the tags of a page"));
-    assert!(uncertain.contains("that may not run (it stands between the tags of a page); check whether it does"));
+    assert!(uncertain.contains("that may not apply (it stands between the tags of a page); check whether it does"));
 }

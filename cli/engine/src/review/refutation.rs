@@ -27,7 +27,8 @@ pub struct Refutation {
     /// Where this change alters how the code is used, as `path:line`, if it is one of this change only because of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub altered_use: Option<String>,
-    /// Why the code may not run although it is read as code, if it is one of this change only because of that.
+    /// Why the code may not apply to the finding, if it is one of this change only because of that: it may not run, or not where the finding
+    /// is, or shares no name with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain: Option<String>,
     /// Why it does not count.
@@ -54,7 +55,7 @@ conclave_shared::named_enum! {
         /// It stands, in code that the change leaves as it was, with the rest of its function or block.
         UnchangedCode = "unchanged_code",
         /// It stands, in lines that the change itself adds, alters or moves, whose function or block or whose use it alters, that the
-        /// target branch no longer has, or that may not run: a person has to compare the two.
+        /// target branch no longer has, or that may not apply: a person has to compare the two.
         ThisChange = "this_change",
         /// It does not stand, or says nothing.
         Invalid = "invalid",

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{
     diff::FileDiff,
-    findings::{MAX_LINES, QuotedFile, Refuting, check_refutation, doubt_about, too_long},
-    incremental::{EarlierVerdicts, UsedAs, carried, is_at_target},
+    findings::{Fault, MAX_LINES, QuotedFile, Refuting, check_refutation, doubt_about, too_long},
+    incremental::{EarlierVerdicts, UsedAs, carried, is_at_target, is_near},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::{AtTarget, SourceTree},
     review::{Before, CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus, Surroundings, ThreadState},
@@ -17,6 +17,9 @@ use crate::{
 
 /// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
 const MAX_REFUTATIONS: usize = 200;
+
+/// Why code that has no name in common with the finding may not apply to it.
+const ONLY_NEAR: &str = "it stands around the finding's code or names its function, and uses no name of that code";
 
 /// Checks refutations against the source at head.
 #[derive(Clone)]
@@ -146,9 +149,12 @@ impl Refuter {
                 .find(|file| file.path == path),
         };
         let accused = self.source.text(&finding.file, false).await;
-        let found = match check_refutation(accused.as_deref(), finding, accusing, file, quoted.line, &quoted.quote) {
-            Ok(found) => found,
-            Err(fault) => return Err((quoted, fault)),
+        let accused = accused.as_deref();
+        let stands_near = |found: &Refuting| accused.is_some_and(|accused| is_near(accused, finding, file, found));
+        let (found, has_name) = match check_refutation(accused, finding, accusing, file, quoted.line, &quoted.quote) {
+            Ok(found) => (found, true),
+            Err(Fault::Unnamed(found)) if stands_near(&found) => (found, false),
+            Err(fault) => return Err((quoted, fault.to_string())),
         };
         // The rest of its function decides whether the code is reached, and whether what it does lasts.
         let surroundings = if found.is_of_this_change {
@@ -160,9 +166,10 @@ impl Refuter {
         let lost_by_target = surroundings.is_some() && self.is_lost(&found, file).await;
         let surroundings = surroundings.filter(|_| !lost_by_target);
         // What is read as code may be a comment or a text all the same, or never be reached.
+        let doubt = || doubt_about(&finding.file, path, &head, found.line, found.end_line);
         let uncertain = surroundings
             .as_ref()
-            .and_then(|_| doubt_about(path, &head, found.line, found.end_line));
+            .and_then(|_| if has_name { doubt() } else { Some(ONLY_NEAR) });
         let surroundings = surroundings.filter(|_| uncertain.is_none());
         let lines = (found.line, found.end_line);
         let used_as = surroundings
@@ -286,6 +293,63 @@ mod tests {
                 refutation.surroundings.is_some(),
             );
             assert_eq!(found, (expected, is_lost, !is_lost), "{target:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn code_that_does_not_run_where_the_finding_is_leaves_the_approval_to_a_person() {
+        let finding = Finding {
+            evidence: "    return db.query(name)".to_owned(),
+            ..finding("F1", Severity::Critical, "sql-injection", "src/a.py", 4)
+        };
+        let refuter = Refuter {
+            source: Arc::new(OldFile(TEXT, AtTarget::AsAtBase)),
+            files: Vec::new(),
+            prompt_paths: PathGlobs::default(),
+        };
+        for (path, status) in [
+            ("src/b.py", RefutationStatus::UnchangedCode),
+            ("tests/test_a.py", RefutationStatus::ThisChange),
+        ] {
+            let said = json!({"file": path, "lines": "2", "quote": "    if not NAME.fullmatch(name):"});
+            let (refutation, _) = refuter.check(&said, &finding, &[]).await;
+            let is_held = status == RefutationStatus::ThisChange;
+            assert_eq!(
+                (refutation.status, refutation.uncertain.is_some()),
+                (status, is_held),
+                "{path}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_guard_around_the_accused_line_without_a_name_in_common_leaves_the_approval_to_a_person() {
+        let text = "def purge(request):\n    if not request.user.is_staff:\n        raise Denied\n    Order.all().delete()\n    audit(1)\n";
+        let finding = Finding {
+            evidence: "    Order.all().delete()".to_owned(),
+            ..finding("F1", Severity::Critical, "authorization", "src/a.py", 4)
+        };
+        let refuter = Refuter {
+            source: Arc::new(OldFile(text, AtTarget::AsAtBase)),
+            files: Vec::new(),
+            prompt_paths: PathGlobs::default(),
+        };
+        for (quote, status, doubt) in [
+            (
+                "    if not request.user.is_staff:",
+                RefutationStatus::ThisChange,
+                Some(ONLY_NEAR),
+            ),
+            ("    audit(1)", RefutationStatus::Invalid, None),
+        ] {
+            let said = json!({"file": "src/a.py", "lines": "2", "quote": quote});
+            let (refutation, used_as) = refuter.check(&said, &finding, &[]).await;
+            assert_eq!(
+                (refutation.status, refutation.uncertain.as_deref()),
+                (status, doubt),
+                "{quote}"
+            );
+            assert!(used_as.is_none());
         }
     }
 

@@ -1,8 +1,8 @@
 //! The names that a line of code sets, or has other code run under.
 
 use super::{
-    declared::{STATEMENTS, is_control},
-    parameters::Syntax,
+    declared::{STATEMENTS, is_control, is_defining},
+    parameters::{Syntax, last_segment, open_brackets},
 };
 use crate::findings::code_words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places};
 use crate::findings::is_import;
@@ -66,21 +66,34 @@ fn is_assignment(behind: &str) -> bool {
     behind.starts_with(":=") || (behind.starts_with('=') && !behind.starts_with("==") && !behind.starts_with("=>"))
 }
 
-/// Returns whether what stands before a name and `=` makes it a type, as in `let slug: Slug = …`.
+/// Returns whether what stands before a name and `=` makes it a type, as in `let slug: Slug = …` and `def find(slug: Slug = …`.
 fn is_annotation(before: &str, syntax: Syntax) -> bool {
     let Some((head, _)) = before.split_once(':') else {
         return false;
     };
     let mut words = head.split_whitespace();
     let first = words.next().unwrap_or_default();
-    let is_plain = head
-        .chars()
-        .all(|character| is_of_word(character) || character.is_whitespace());
+    let is_plain = |head: &str| {
+        head.chars()
+            .all(|character| is_of_word(character) || character.is_whitespace())
+    };
+    let is_of_parameter = |open: &usize| {
+        let (front, within) = before.split_at(*open);
+        let mut words = front.split(|character| !is_of_word(character));
+        // In an argument, Ruby and Elixir set a variable so.
+        let may_declare = syntax != Syntax::Other || words.any(is_defining);
+        let parameter = last_segment(&within[1..]).split_once(':');
+        may_declare && parameter.is_some_and(|(head, _)| is_plain(head))
+    };
+    // There `name: value` is an argument.
+    if syntax != Syntax::TypeFirst && open_brackets(before).last().is_some_and(is_of_parameter) {
+        return true;
+    }
     let is_single = words.next().is_none();
     let is_variable = !is_single && is_one_of(VARIABLES, first);
     // As in `fun drop(id: Int): Order = …`.
     let is_result = syntax == Syntax::Other && before.trim_end().ends_with("):");
-    is_result || (is_plain && (is_variable || (syntax == Syntax::Python && is_single && !is_control(head))))
+    is_result || (is_plain(head) && (is_variable || (syntax == Syntax::Python && is_single && !is_control(head))))
 }
 
 /// Returns whether a statement sets a variable or a member of this name, which it does not reach through anything.

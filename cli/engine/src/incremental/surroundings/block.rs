@@ -11,8 +11,8 @@ use super::{
     declared::{declares, defined_names, derives, given_name, is_control, is_declaration_of},
     parameters::Syntax,
 };
-use crate::findings::code_words::{first_word, is_of_word, is_one_of};
-use crate::findings::{CodeLine, code_lines, is_import, opens_holder};
+use crate::findings::code_words::{first_word, has_word, is_of_word, is_one_of};
+use crate::findings::{CodeLine, code_lines, is_guard, is_import, opens_holder};
 
 /// So many statements either side belong to code that is in no function.
 const NEIGHBORS: usize = 3;
@@ -227,6 +227,37 @@ impl Code {
             is_declaration_of(line, name, self.syntax, self.is_definition(at)) || (sets(line, name) && is_in_type())
         };
         opts_out(line) || names.iter().any(is_member)
+    }
+
+    /// Returns whether lines, from 0, stand in front of accused ones in the same function or block, belong to the header of it or of a type
+    /// around it, or are what that type has run before each of its methods.
+    pub(super) fn is_ahead(&self, quoted: &Range<usize>, accused: &Range<usize>) -> bool {
+        if quoted.start >= accused.start || quoted.end > accused.end {
+            return false;
+        }
+        let own = self.indentation(accused.start);
+        let first = self.outermost(accused.start, own).unwrap_or(accused.start);
+        // The bracket around all data of a file holds no statements.
+        let is_data = self.text(first).trim_start().starts_with(['{', '[']);
+        if !is_data && self.with_marks(first) <= quoted.start {
+            return true;
+        }
+        let is_of_type = |header: usize| {
+            let mut lines = quoted.clone().filter(|at| !self.is_empty(*at));
+            self.with_marks(header) <= quoted.start
+                && lines.all(|at| at <= header || self.text(at).trim() == "{" || is_guard(self.text(at)))
+        };
+        let headers = self.headers(accused.start, own).into_iter();
+        headers
+            .filter(|header| holds_others(self.text(*header)))
+            .any(is_of_type)
+    }
+
+    /// Returns whether a line, from 0, uses what has this name, as a call or a table of routes does.
+    pub(super) fn uses(&self, at: usize, name: &str) -> bool {
+        let line = self.text(at);
+        let is_there = self.read.get(at).is_some_and(|read| has_word(&read.runs, name));
+        is_there && !sets(line, name) && !is_declaration_of(line, name, self.syntax, self.is_definition(at))
     }
 
     /// A line, with the rest of the header in whose brackets it stands.

@@ -4,7 +4,9 @@
 
 use std::ops::Range;
 
-use super::parameters::{Syntax, behind_group, group_end, is_open, is_parameter, last_segment, open_brackets};
+use super::parameters::{
+    Syntax, behind_group, group_end, has_name, is_open, is_parameter, last_segment, open_brackets,
+};
 use crate::findings::code_words::{MAX_LINE, first_word, has_word, is_of_word, is_one_of, last_word, places, word_at};
 
 /// Words that begin a block of statements, and define nothing.
@@ -136,9 +138,12 @@ pub(super) fn derives(line: &str, name: &str, syntax: Syntax) -> bool {
     }
     let found = Declaration::of(line, syntax);
     let first = first_word(line);
-    places(line, name).any(|(before, _)| match &found {
+    places(line, name).any(|(before, behind)| match &found {
         Some(found) if found.keyword == "impl" => before.len() == found.name.start,
-        Some(found) => is_one_of(HOLDING, found.keyword) && before.len() >= found.name.end,
+        Some(found) => {
+            let tail = before.get(found.name.end..);
+            is_one_of(HOLDING, found.keyword) && tail.is_some_and(|tail| !is_of_constructor(tail, behind, syntax))
+        }
         None => {
             let is_object = last_word(before.trim_end()) == "new" && line.trim_end().ends_with('{');
             is_object
@@ -146,6 +151,23 @@ pub(super) fn derives(line: &str, name: &str, syntax: Syntax) -> bool {
                 || line.trim_start().starts_with(": ")
         }
     })
+}
+
+/// Returns whether the name behind this part of the header of a type, from the type's own name on, belongs to a parameter with which it is
+/// made, as in `class A(val order: Order)` and `record A(Order order)`.
+fn is_of_constructor(tail: &str, behind: &str, syntax: Syntax) -> bool {
+    let Some(open) = open_brackets(tail).first().copied() else {
+        return false;
+    };
+    let front = tail[..open].trim();
+    let is_generic = front.starts_with('<') && group_end(front) == Some(front.len());
+    let is_list = front.is_empty() || is_generic || last_word(front) == "constructor";
+    is_list
+        && match syntax {
+            Syntax::Python => false,
+            Syntax::TypeFirst => has_name(behind),
+            Syntax::Go | Syntax::Script | Syntax::Other => last_segment(&tail[open + 1..]).contains(':'),
+        }
 }
 
 /// Returns whether the name between these parts of a line is that of a method without a keyword.
@@ -284,10 +306,13 @@ fn is_keyword(word: &str, before: &str, behind: &str, syntax: Syntax) -> bool {
     is_known && is_free && is_followed && !is_type_used(word, before, next, syntax)
 }
 
-/// Returns whether a keyword only stands before the name of a type, as in `struct order *order`.
+/// Returns whether a keyword is a type itself, as in `object Find()`, or only stands before the name of one, as in `struct order *order`.
 fn is_type_used(word: &str, before: &str, next: &str, syntax: Syntax) -> bool {
-    if syntax != Syntax::TypeFirst || !is_one_of("struct enum class", word) {
+    if syntax != Syntax::TypeFirst || !is_one_of("struct enum class object", word) {
         return false;
+    }
+    if word == "object" {
+        return true;
     }
     let rest = next.trim_start_matches(is_of_word).trim_start();
     rest.starts_with('*') || (before.contains('(') && rest.starts_with(is_of_word))
@@ -346,7 +371,8 @@ pub(super) fn defined_names(header: &str) -> Vec<&str> {
     names
 }
 
-fn is_defining(word: &str) -> bool {
+/// Returns whether a word is one behind which a function or a type stands.
+pub(super) fn is_defining(word: &str) -> bool {
     let mut known = DEFINING.split_ascii_whitespace();
     known.any(|known| known.eq_ignore_ascii_case(word))
 }

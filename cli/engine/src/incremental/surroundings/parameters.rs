@@ -60,7 +60,7 @@ pub(super) fn is_parameter(within: &str, behind: &str, syntax: Syntax) -> bool {
 }
 
 /// Returns whether a parameter's name follows, of which the type stands before this text.
-fn has_name(behind: &str) -> bool {
+pub(super) fn has_name(behind: &str) -> bool {
     let mut depth = Depth::default();
     for character in behind.chars() {
         if depth.sum() == 0 {

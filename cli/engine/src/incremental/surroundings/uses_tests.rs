@@ -254,6 +254,33 @@ fn a_parameter_of_the_guards_type_uses_it() {
         (order, "p.kt", "fun drop(order: Order): Order =\n    order\n"),
         (
             order,
+            "p.kt",
+            "class P(private val order: Order = Order()) {\n    fun total() = order.amount\n}\n",
+        ),
+        (
+            order,
+            "p.kt",
+            "class P @Inject constructor(private val order: Order) {\n}\n",
+        ),
+        (order, "P.cs", "public class P(Order order)\n{\n}\n"),
+        (order, "P.java", "record P(Order order) {\n}\n"),
+        (
+            order,
+            "P.cs",
+            "class P\n{\n    private readonly Order _order;\n\n    public object Total(string raw) => Order.Of(raw);\n}\n",
+        ),
+        (
+            order,
+            "p.php",
+            "<?php\nclass P\n{\n    public function __construct(private Order $order) {}\n}\n",
+        ),
+        (
+            MODEL,
+            "m.py",
+            "def path(raw: str, model: Model = Depends(make)) -> Model:\n    return model\n",
+        ),
+        (
+            order,
             "P.cs",
             "class P\n{\n    void Drop(List<Order> all, Order order)\n    {\n    }\n}\n",
         ),
@@ -365,6 +392,13 @@ fn a_subclass_that_goes_around_the_guard_alters_its_use() {
         let header = &head[..=head.find('\n').expect("a line")];
         assert_eq!(altered_by(MODEL, "open(x)", (path, header, head)), Some(2), "{head}");
     }
+}
+
+#[test]
+fn an_argument_can_set_the_guards_name() {
+    let guard = (GUARD, GUARD_TEXT, "isdigit");
+    let call = ("a.rb", "run(check: guard = noop)\n");
+    assert_eq!(altered_by_new(guard, "db.run(order.id)", call), Some(1));
 }
 
 #[test]

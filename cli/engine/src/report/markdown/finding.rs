@@ -90,7 +90,7 @@ pub(super) fn refuted_by_code(entry: &JudgedFinding, refutation: &Refutation) ->
             RefutationStatus::ThisChange if refutation.altered_use.is_some() =>
                 "this change leaves as it was, and uses in another way or no longer",
             RefutationStatus::ThisChange if refutation.uncertain.is_some() =>
-                "this change leaves as it was, and which may not run",
+                "this change leaves as it was, and which may not apply",
             RefutationStatus::ThisChange if refutation.lost_by_target =>
                 "the target branch no longer has as it stands here",
             RefutationStatus::ThisChange => "this change adds or alters",
