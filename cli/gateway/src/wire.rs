@@ -5,6 +5,7 @@ mod anthropic;
 mod arguments;
 mod carried;
 mod counts;
+mod failure;
 mod fields;
 mod mend;
 mod openai;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 
 pub(crate) use adapt::Adaptation;
 pub(crate) use carried::{Carried, CarriedAnswers};
+pub(crate) use failure::{failed_text, is_whole_error};
 pub(crate) use mend::mended;
 pub(crate) use request::Outline;
 pub(crate) use seen::{Counted, Seen};

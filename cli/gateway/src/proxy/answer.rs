@@ -14,7 +14,7 @@ use crate::{
     accounting::UsageEntry,
     errors::short,
     recording::{CallRecording, Playback},
-    wire::{Event, Frame, FrameParser, StreamReader, Wire, brings_answer, mended},
+    wire::{Event, Frame, FrameParser, StreamReader, Wire, brings_answer, failed_text, is_whole_error, mended},
 };
 
 /// Maximum length of what a provider sends to show that it is alive, before it has to go on with its answer.
@@ -185,6 +185,8 @@ impl Answer {
                 let mut class = FailureClass::from(ProviderFault::CutStream);
                 if let Some(frame) = self.parser.finish() {
                     class = self.read(frame, &mut piece, &mut bytes).unwrap_or(class);
+                } else if let Some(said) = self.parser.rest().strays().filter(|said| is_whole_error(said)) {
+                    class = failed_text(self.reader.seen(), &said, ProviderFault::ServerError);
                 }
                 if piece.end.is_some() {
                     return self.pass(bytes, piece);
@@ -253,12 +255,26 @@ impl Answer {
         if let Some(recording) = &mut self.recording {
             recording.frame(frame.raw());
         }
+        if let Some(said) = frame.strays() {
+            self.has_lost |= brings_answer(&said);
+            return Some(failed_text(self.reader.seen(), &said, ProviderFault::Garbage));
+        }
+        let is_error = frame.is(b"error");
         let Some(data) = frame.data() else {
             frame.append_to(bytes);
-            return None;
+            return is_error.then_some(ProviderFault::ServerError.into());
         };
+        // What keeps a connection alive has no form, and runtimes know only comments in all formats.
+        if frame.is(b"ping") && !brings_answer(&data) {
+            bytes.extend_from_slice(b": ping\n\n");
+            return None;
+        }
         let mended = mended(&data);
-        let event = self.reader.read(mended.as_deref().unwrap_or(&data));
+        let mut event = self.reader.read(mended.as_deref().unwrap_or(&data));
+        let is_told = matches!(event, Event::Failed(class) if class != ProviderFault::Garbage.into());
+        if is_error && !is_told {
+            event = Event::Failed(failed_text(self.reader.seen(), &data, ProviderFault::ServerError));
+        }
         let is_garbage = event == Event::Failed(ProviderFault::Garbage.into());
         self.has_lost |= is_garbage && is_whole_event(&data);
         drop(data);

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use conclave_engine::ports::StrayCall;
-use conclave_resilience::classify::ProviderFault;
+use conclave_resilience::classify::{FailureClass, ProviderFault};
 use memchr::memmem;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
@@ -13,7 +13,8 @@ use super::{
     arguments::Arguments,
     carried::Place,
     counts::write_plainly,
-    openai::{failed, take_counts},
+    failure::{failed, failed_event, is_aside},
+    openai::take_counts,
     seen::{grow, is_whole, stray_call},
     words::{thoughts, thoughts_among, written},
 };
@@ -66,7 +67,9 @@ struct Chunk<'a> {
     choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    error: Option<Value>,
+    error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +84,9 @@ struct Choice<'a> {
     /// The text of a format from before chats, which no runtime reads.
     #[serde(borrow)]
     text: Option<&'a RawValue>,
+    /// The failure of the server behind an aggregator.
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -187,8 +193,8 @@ impl Reader {
         let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data) else {
             return GARBAGE;
         };
-        if let Some(error) = &chunk.error {
-            return Event::Failed(failed(&mut self.seen, error));
+        if let Some(class) = self.failure_of(&chunk, data) {
+            return Event::Failed(class);
         }
         self.places.clear();
         self.thought.clear();
@@ -230,6 +236,22 @@ impl Reader {
             self.seen.rewritten = Some(self.reworded(data));
         }
         if content { Event::Content } else { Event::Start }
+    }
+
+    /// The class of the failure that a chunk tells of.
+    fn failure_of(&mut self, chunk: &Chunk<'_>, data: &[u8]) -> Option<FailureClass> {
+        let choices = chunk.choices.iter().flatten();
+        let mut errors = choices.filter_map(|choice| choice.error.filter(|error| says_anything(Some(error))));
+        if let Some(error) = errors.next() {
+            let error = serde_json::from_str(error.get()).unwrap_or_default();
+            return Some(failed(&mut self.seen, &error));
+        }
+        let is_error = chunk.error.is_some() || chunk.object.is_some_and(|object| object.get() == "\"error\"");
+        if !is_error && chunk.choices.is_some() {
+            return None;
+        }
+        let event: Value = serde_json::from_slice(data).unwrap_or_default();
+        (is_error || !is_aside(&event)).then(|| failed_event(&mut self.seen, &event))
     }
 
     /// The reason of the stop to tell the runtime, if it is not the provider's own.

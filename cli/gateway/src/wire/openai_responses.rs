@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::{
     Event, GARBAGE, Seen, StreamReader,
     counts::write_plainly,
+    failure::{failed, failed_event},
     frame,
-    openai::{failed, take_counts},
+    openai::take_counts,
     seen::{dense_len, grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
 };
@@ -74,6 +75,7 @@ impl StreamReader for Reader {
             return Event::Start;
         }
         match serde_json::from_slice::<Value>(data) {
+            Ok(event) if !event["error"].is_null() => Event::Failed(failed_event(&mut self.seen, &event)),
             Ok(event) if event["type"].is_string() => self.read_event(event),
             _ => GARBAGE,
         }
@@ -158,10 +160,10 @@ impl Reader {
                 self.count(&event["response"]);
                 Event::Failed(failed(&mut self.seen, &event["response"]["error"]))
             }
-            "error" => {
-                let flat = || json!({"code": event["code"], "message": event["message"]});
-                let error = Some(&event["error"]).filter(|error| !error.is_null()).cloned();
-                Event::Failed(failed(&mut self.seen, &error.unwrap_or_else(flat)))
+            "error" | "response.error" => {
+                // The type is that of the event.
+                let flat = json!({"code": event["code"], "message": event["message"]});
+                Event::Failed(failed(&mut self.seen, &flat))
             }
             kind if is_content(kind) => {
                 // What is done repeats what came before.
