@@ -10,6 +10,7 @@ mod fields;
 mod mend;
 mod openai;
 mod openai_chat;
+mod openai_chunk;
 mod openai_responses;
 mod request;
 mod seen;

@@ -5,7 +5,6 @@ use std::{borrow::Cow, collections::BTreeMap};
 use conclave_engine::ports::StrayCall;
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 use memchr::memmem;
-use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
@@ -15,8 +14,9 @@ use super::{
     counts::write_plainly,
     failure::{failed, failed_event, is_aside},
     openai::take_counts,
+    openai_chunk::{Chunk, Delta, says_anything, shown_otherwise},
     seen::{grow, is_whole, stray_call},
-    words::{thoughts, thoughts_among, written},
+    words::written,
 };
 
 /// Reads one answer.
@@ -61,73 +61,11 @@ enum Text {
     Last,
 }
 
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-    error: Option<IgnoredAny>,
-    #[serde(borrow)]
-    object: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(borrow)]
-    delta: Option<Delta<'a>>,
-    #[serde(borrow)]
-    finish_reason: Option<&'a RawValue>,
-    /// The whole message, which some endpoints repeat at the end.
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    /// The text of a format from before chats, which no runtime reads.
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    /// The failure of the server behind an aggregator.
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning: Option<&'a RawValue>,
-    reasoning_details: Option<Value>,
-    thinking_blocks: Option<Value>,
-    #[serde(borrow)]
-    refusal: Option<&'a RawValue>,
-    tool_calls: Option<Value>,
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-}
-
-impl Delta<'_> {
-    fn says_anything(&self) -> bool {
-        let calls = self.tool_calls.as_ref().and_then(Value::as_array);
-        let texts = [self.content, self.reasoning_content, self.reasoning, self.refusal];
-        calls.is_some_and(|calls| !calls.is_empty()) || texts.into_iter().any(says_anything)
-    }
-}
-
 /// Result of taking a delta.
 struct Taken {
     says: bool,
     /// Every runtime reads it as it is.
     is_plain: bool,
-}
-
-/// Returns whether a value says anything: not null, not an empty text, list or object. Providers differ in the types that
-/// they put here, and only this matters.
-fn says_anything(value: Option<&RawValue>) -> bool {
-    value.is_some_and(|value| match value.get().as_bytes() {
-        [b'[' | b'{', inner @ .., _] => !inner.trim_ascii().is_empty(),
-        text => text != b"null" && text != b"\"\"",
-    })
 }
 
 /// What a reason of a stop means. The first words are the format's; others that say the same come from compatible
@@ -201,7 +139,9 @@ impl Reader {
         let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;
         for (place, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
-            let delta = choice.delta.unwrap_or_default();
+            let Some(delta) = Delta::of(&choice) else {
+                return GARBAGE;
+            };
             let says_more = [choice.text, delta.text].into_iter().any(says_anything);
             // One answer was asked for.
             if says_more || (place > 0 && delta.says_anything()) {
@@ -382,21 +322,20 @@ impl Reader {
                 self.carried.take_field(name, parts);
             }
         }
-        let is_text = |thought: &RawValue| thought.get().starts_with('"') && thought.get() != "\"\"";
-        if ![delta.reasoning_content, delta.reasoning]
-            .into_iter()
-            .flatten()
-            .any(is_text)
-        {
-            let thought = shown_otherwise(delta);
-            if !thought.is_empty() {
-                if !thinks && !has_content {
-                    self.seen.progress(thought.len());
-                }
-                (thinks, is_plain) = (true, false);
-                self.carried.thought_in_parts();
-                self.thought = thought;
+        let shown = delta.thought();
+        let is_shown = shown.is_some();
+        let mut thought = shown.unwrap_or_else(|| shown_otherwise(delta));
+        let has_more = !delta.elsewhere.is_empty() && delta.elsewhere != thought;
+        if has_more || (!is_shown && !thought.is_empty()) {
+            if has_more {
+                self.seen.progress(delta.elsewhere.len());
+                thought.push_str(&delta.elsewhere);
+            } else if !thinks && !has_content {
+                self.seen.progress(thought.len());
             }
+            (thinks, is_plain) = (true, false);
+            self.carried.thought_in_parts();
+            self.thought = thought;
         }
         self.refused |= says_anything(delta.refusal);
         self.seen.progress(
@@ -474,23 +413,6 @@ impl Reader {
         self.refused |= content.refuses;
         Ok(content.is_plain)
     }
-}
-
-/// The text of a thought that stands in no field for a text: a list of parts, or details beside it.
-fn shown_otherwise(delta: &Delta<'_>) -> String {
-    let read = |raw: Option<&RawValue>| -> Value {
-        // A text is one already.
-        let raw = raw.filter(|raw| raw.get().starts_with(['[', '{']));
-        raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default()
-    };
-    let in_field = [delta.reasoning_content, delta.reasoning].map(|raw| thoughts(&read(raw)));
-    let details = [&delta.reasoning_details, &delta.thinking_blocks].map(|parts| parts.as_ref().map(thoughts));
-    let mut found = in_field
-        .into_iter()
-        .chain([thoughts_among(&read(delta.content))])
-        .chain(details.into_iter().flatten());
-    found.find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// A chunk with a call in the form from before tools, in the newer one; nothing for any other.
