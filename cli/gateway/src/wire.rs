@@ -208,5 +208,9 @@ mod pieces_tests;
 mod thoughts_tests;
 
 #[cfg(test)]
+#[path = "wire/denied_tests.rs"]
+mod denied_tests;
+
+#[cfg(test)]
 #[path = "wire/healing_tests.rs"]
 mod healing_tests;

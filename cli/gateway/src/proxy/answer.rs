@@ -282,6 +282,7 @@ impl Answer {
             // What a broken stream says last is not for the runtime.
             Event::Failed(class) => return Some(class),
             Event::Unusual => {
+                bytes.extend_from_slice(self.reader.rewritten().unwrap_or_default().as_bytes());
                 bytes.extend_from_slice(self.reader.healed_end().unwrap_or_default().as_bytes());
                 piece.end = Some(End::Complete);
                 return None;
@@ -377,7 +378,7 @@ impl Answer {
         is_more
     }
 
-    /// Reads the whole frames behind the end, and returns whether one of them brings a part of an answer.
+    /// Reads the whole frames behind the end, and returns whether one of them brings a part of an answer, or says that it failed.
     fn reads_more(&mut self) -> bool {
         let mut is_more = false;
         while let Ok(Some(frame)) = self.parser.next_frame() {
@@ -388,7 +389,9 @@ impl Answer {
             let written = self.reader.seen().written;
             let event = self.reader.read(&data);
             let is_garbage = event == Event::Failed(ProviderFault::Garbage.into());
-            is_more |= self.reader.seen().written > written || (is_garbage && brings_answer(&data));
+            let is_failed = matches!(event, Event::Failed(_)) && !is_garbage;
+            let is_denied = is_failed && !self.reader.seen().failure.is_empty();
+            is_more |= self.reader.seen().written > written || is_denied || (is_garbage && brings_answer(&data));
         }
         is_more
     }

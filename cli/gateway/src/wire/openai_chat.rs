@@ -157,6 +157,13 @@ impl Reader {
             if choice.message.is_some_and(|message| self.lacks(message)) {
                 return GARBAGE;
             }
+            if let Some(denial) = choice.denial().filter(|_| self.not_whole.is_none()) {
+                // The end was passed on before.
+                if self.stopped {
+                    return GARBAGE;
+                }
+                self.not_whole = Some(denial);
+            }
             let Some(reason) = choice.finish_reason.filter(|reason| says_anything(Some(reason))) else {
                 continue;
             };
@@ -353,7 +360,7 @@ impl Reader {
     /// Returns whether a whole message has more text than was streamed: runtimes read what is streamed alone.
     fn lacks(&self, message: &RawValue) -> bool {
         let message: Value = serde_json::from_str(message.get()).unwrap_or_default();
-        written(&message["content"]).is_none_or(|whole| !self.seen.has_all_of(&whole.text))
+        written(&message["content"]).is_none_or(|whole| !self.seen.has_all_of([&*whole.text]))
     }
 
     fn take_call(&mut self, call: &Value) -> Result<bool, Unreadable> {

@@ -22,6 +22,11 @@ pub(super) struct Choice<'a> {
     pub(super) delta: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<&'a RawValue>,
+    /// The reason of the model behind an aggregator.
+    #[serde(borrow)]
+    native_finish_reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content_filter_results: Option<&'a RawValue>,
     /// The whole message, which some endpoints repeat at the end.
     #[serde(borrow)]
     pub(super) message: Option<&'a RawValue>,
@@ -31,6 +36,46 @@ pub(super) struct Choice<'a> {
     /// The failure of the server behind an aggregator.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
+}
+
+impl Choice<'_> {
+    /// The reason for which the answer is not whole, where it stands beside the one of the format: in the word of the model
+    /// behind an aggregator, or as the result of a filter.
+    pub(super) fn denial(&self) -> Option<&'static str> {
+        const CUT: [&str; 8] = [
+            "length",
+            "max_tokens",
+            "max_output_tokens",
+            "model_length",
+            "model_context_window_exceeded",
+            "incomplete",
+            "pause_turn",
+            "error",
+        ];
+        const FILTERED: [&str; 9] = [
+            "content_filter",
+            "content_filtered",
+            "safety",
+            "recitation",
+            "blocklist",
+            "prohibited_content",
+            "spii",
+            "refusal",
+            "guardrail_intervened",
+        ];
+        let native = self.native_finish_reason;
+        let native = native.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        let native = native.unwrap_or_default().to_ascii_lowercase();
+        // Most chunks have results, and nearly all of them say that nothing was filtered.
+        let results = self.content_filter_results.filter(|raw| raw.get().contains("true"));
+        let results: Option<Value> = results.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let mut results = results.as_ref().and_then(Value::as_object).into_iter().flatten();
+        if FILTERED.contains(&native.as_str()) || results.any(|(_, result)| result["filtered"].as_bool() == Some(true))
+        {
+            return Some("content_filter");
+        }
+        CUT.contains(&native.as_str()).then_some("length")
+    }
 }
 
 #[derive(Default, Deserialize)]
