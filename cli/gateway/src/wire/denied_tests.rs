@@ -79,7 +79,8 @@ fn what_the_end_of_a_response_repeats_is_what_was_streamed() {
         |text: &str| json!({"type": "response.output_text.done", "item_id": "m", "output_index": 0, "text": text});
     let item = |text: &str| json!({"type": "response.output_item.done", "output_index": 0, "item": message(text)});
     let end = |text: &str| completed(&[message(text)]);
-    for event in [part, text, item] {
+    let events: [fn(&str) -> Value; 3] = [part, text, item];
+    for event in events {
         for (whole, seen) in [
             ("all of it", Event::Content),
             ("all\nof it ", Event::Content),

@@ -95,17 +95,18 @@ impl Seen {
     /// Returns whether these texts, with which the end of an answer repeats it, have come so far. Of a character that came in halves
     /// nothing is left, so only those are compared that cannot.
     pub(super) fn has_all_of<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> bool {
-        let mut said = Vec::new();
-        for block in &self.blocks {
-            said.extend(letters(block));
+        let texts: Vec<&str> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        if texts.iter().map(|text| dense_len(text)).sum::<usize>() > self.said {
+            return false;
         }
-        let mut length = 0;
-        let mut texts = texts.into_iter();
-        texts.all(|text| {
-            length += dense_len(text);
-            let letters: Vec<u8> = letters(text).collect();
-            self.kept >= MAX_TEXT || memmem::find(&said, &letters).is_some()
-        }) && length <= self.said
+        if texts.is_empty() || self.kept >= MAX_TEXT {
+            return true;
+        }
+        let said: Vec<u8> = self.blocks.iter().flat_map(|block| letters(block)).collect();
+        texts.into_iter().all(|text| {
+            let text: Vec<u8> = letters(text).collect();
+            memmem::find(&said, &text).is_some()
+        })
     }
 
     /// Returns whether no text came so far.
