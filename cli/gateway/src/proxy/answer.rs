@@ -264,8 +264,8 @@ impl Answer {
             frame.append_to(bytes);
             return is_error.then_some(ProviderFault::ServerError.into());
         };
-        // What keeps a connection alive has no form, and runtimes know only comments in all formats.
-        if frame.is(b"ping") && !brings_answer(&data) {
+        // Anthropic's has a form. Of the others runtimes of all formats know comments alone.
+        if frame.is(b"ping") && self.wire != Wire::Anthropic && !brings_answer(&data) {
             bytes.extend_from_slice(b": ping\n\n");
             return None;
         }
