@@ -5,10 +5,12 @@ mod anthropic;
 mod arguments;
 mod carried;
 mod counts;
+mod failure;
 mod fields;
 mod mend;
 mod openai;
 mod openai_chat;
+mod openai_chunk;
 mod openai_responses;
 mod request;
 mod seen;
@@ -21,6 +23,7 @@ use serde_json::{Value, json};
 
 pub(crate) use adapt::Adaptation;
 pub(crate) use carried::{Carried, CarriedAnswers};
+pub(crate) use failure::{failed_text, is_whole_error};
 pub(crate) use mend::mended;
 pub(crate) use request::Outline;
 pub(crate) use seen::{Counted, Seen};
@@ -203,6 +206,10 @@ mod pieces_tests;
 #[cfg(test)]
 #[path = "wire/thoughts_tests.rs"]
 mod thoughts_tests;
+
+#[cfg(test)]
+#[path = "wire/denied_tests.rs"]
+mod denied_tests;
 
 #[cfg(test)]
 #[path = "wire/healing_tests.rs"]

@@ -14,7 +14,7 @@ use crate::{
     accounting::UsageEntry,
     errors::short,
     recording::{CallRecording, Playback},
-    wire::{Event, Frame, FrameParser, StreamReader, Wire, brings_answer, mended},
+    wire::{Event, Frame, FrameParser, StreamReader, Wire, brings_answer, failed_text, is_whole_error, mended},
 };
 
 /// Maximum length of what a provider sends to show that it is alive, before it has to go on with its answer.
@@ -185,6 +185,8 @@ impl Answer {
                 let mut class = FailureClass::from(ProviderFault::CutStream);
                 if let Some(frame) = self.parser.finish() {
                     class = self.read(frame, &mut piece, &mut bytes).unwrap_or(class);
+                } else if let Some(said) = self.parser.rest().strays().filter(|said| is_whole_error(said)) {
+                    class = failed_text(self.reader.seen(), &said, ProviderFault::ServerError);
                 }
                 if piece.end.is_some() {
                     return self.pass(bytes, piece);
@@ -253,12 +255,26 @@ impl Answer {
         if let Some(recording) = &mut self.recording {
             recording.frame(frame.raw());
         }
+        if let Some(said) = frame.strays() {
+            self.has_lost |= brings_answer(&said);
+            return Some(failed_text(self.reader.seen(), &said, ProviderFault::Garbage));
+        }
+        let is_error = frame.is(b"error");
         let Some(data) = frame.data() else {
             frame.append_to(bytes);
-            return None;
+            return is_error.then_some(ProviderFault::ServerError.into());
         };
+        // Anthropic's has a form. Of the others runtimes of all formats know comments alone.
+        if frame.is(b"ping") && self.wire != Wire::Anthropic && !brings_answer(&data) {
+            bytes.extend_from_slice(b": ping\n\n");
+            return None;
+        }
         let mended = mended(&data);
-        let event = self.reader.read(mended.as_deref().unwrap_or(&data));
+        let mut event = self.reader.read(mended.as_deref().unwrap_or(&data));
+        let is_told = matches!(event, Event::Failed(class) if class != ProviderFault::Garbage.into());
+        if is_error && !is_told {
+            event = Event::Failed(failed_text(self.reader.seen(), &data, ProviderFault::ServerError));
+        }
         let is_garbage = event == Event::Failed(ProviderFault::Garbage.into());
         self.has_lost |= is_garbage && is_whole_event(&data);
         drop(data);
@@ -266,6 +282,7 @@ impl Answer {
             // What a broken stream says last is not for the runtime.
             Event::Failed(class) => return Some(class),
             Event::Unusual => {
+                bytes.extend_from_slice(self.reader.rewritten().unwrap_or_default().as_bytes());
                 bytes.extend_from_slice(self.reader.healed_end().unwrap_or_default().as_bytes());
                 piece.end = Some(End::Complete);
                 return None;
@@ -361,7 +378,7 @@ impl Answer {
         is_more
     }
 
-    /// Reads the whole frames behind the end, and returns whether one of them brings a part of an answer.
+    /// Reads the whole frames behind the end, and returns whether one of them brings a part of an answer, or says that it failed.
     fn reads_more(&mut self) -> bool {
         let mut is_more = false;
         while let Ok(Some(frame)) = self.parser.next_frame() {
@@ -372,7 +389,9 @@ impl Answer {
             let written = self.reader.seen().written;
             let event = self.reader.read(&data);
             let is_garbage = event == Event::Failed(ProviderFault::Garbage.into());
-            is_more |= self.reader.seen().written > written || (is_garbage && brings_answer(&data));
+            let is_failed = matches!(event, Event::Failed(_)) && !is_garbage;
+            let is_denied = is_failed && !self.reader.seen().failure.is_empty();
+            is_more |= self.reader.seen().written > written || is_denied || (is_garbage && brings_answer(&data));
         }
         is_more
     }

@@ -10,7 +10,7 @@ use super::{
     counts::{count, part, write_plainly},
     frame,
     seen::{grow, is_whole, stray_call},
-    words::{brings_words, has_words, written},
+    words::{brings_words, has_words, thoughts, written},
 };
 
 const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
@@ -249,7 +249,22 @@ impl Reader {
                 }
             }
             Kind::Thinking => {
-                self.seen.progress(block["thinking"].as_str().map_or(0, str::len));
+                let (thought, signature) = (thoughts(&block["thinking"]), thoughts(&block["signature"]));
+                self.seen.progress(thought.len() + signature.len());
+                self.open_signature.push_str(&signature);
+                // Some runtimes read the pieces alone, here too.
+                let pieces = [
+                    ("thinking", "thinking_delta", thought),
+                    ("signature", "signature_delta", signature),
+                ];
+                let mut frames = String::new();
+                for (field, kind, text) in pieces.into_iter().filter(|(_, _, text)| !text.is_empty()) {
+                    event["content_block"][field] = json!("");
+                    let piece =
+                        json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, field: text}});
+                    frames.push_str(&frame(&piece));
+                }
+                self.seen.rewritten = (!frames.is_empty()).then(|| frame(&event) + &frames);
             }
             Kind::Call => {
                 let name = block["name"].as_str().unwrap_or_default();

@@ -1,6 +1,5 @@
-//! Both formats of `OpenAI`: counts of tokens, and errors inside of a stream.
+//! Both formats of `OpenAI`: counts of tokens.
 
-use conclave_resilience::classify::{FailureClass, classify, classify_event};
 use conclave_shared::pricing::TokenUsage;
 use serde_json::Value;
 
@@ -73,24 +72,6 @@ pub(super) fn counted(usage: &Value, prompt: &str, answer: &str) -> Seen {
     let mut seen = Seen::default();
     take_counts(&mut seen, usage, prompt, answer);
     seen
-}
-
-/// The words of an error object (or text), and its class.
-pub(super) fn failed(seen: &mut Seen, error: &Value) -> FailureClass {
-    let words = error["message"].as_str().or_else(|| error.as_str());
-    words.unwrap_or_default().clone_into(&mut seen.failure);
-    class_of(error)
-}
-
-/// The class of an error object (or text).
-fn class_of(error: &Value) -> FailureClass {
-    let message = error["message"].as_str().unwrap_or_default();
-    // Some gateways put the status of their own upstream here.
-    if let Some(status) = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()) {
-        return classify(status, message);
-    }
-    let kind = error["code"].as_str().or_else(|| error["type"].as_str());
-    classify_event(kind.unwrap_or_default(), message)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use conclave_engine::ports::StrayCall;
-use conclave_resilience::classify::ProviderFault;
+use conclave_resilience::classify::{FailureClass, ProviderFault};
 use memchr::memmem;
-use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
@@ -13,9 +12,11 @@ use super::{
     arguments::Arguments,
     carried::Place,
     counts::write_plainly,
-    openai::{failed, take_counts},
+    failure::{failed, failed_event, is_aside},
+    openai::take_counts,
+    openai_chunk::{Chunk, Delta, says_anything, shown_otherwise},
     seen::{grow, is_whole, stray_call},
-    words::{thoughts, thoughts_among, written},
+    words::written,
 };
 
 /// Reads one answer.
@@ -60,68 +61,11 @@ enum Text {
     Last,
 }
 
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(borrow)]
-    delta: Option<Delta<'a>>,
-    #[serde(borrow)]
-    finish_reason: Option<&'a RawValue>,
-    /// The whole message, which some endpoints repeat at the end.
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    /// The text of a format from before chats, which no runtime reads.
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning: Option<&'a RawValue>,
-    reasoning_details: Option<Value>,
-    thinking_blocks: Option<Value>,
-    #[serde(borrow)]
-    refusal: Option<&'a RawValue>,
-    tool_calls: Option<Value>,
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-}
-
-impl Delta<'_> {
-    fn says_anything(&self) -> bool {
-        let calls = self.tool_calls.as_ref().and_then(Value::as_array);
-        let texts = [self.content, self.reasoning_content, self.reasoning, self.refusal];
-        calls.is_some_and(|calls| !calls.is_empty()) || texts.into_iter().any(says_anything)
-    }
-}
-
 /// Result of taking a delta.
 struct Taken {
     says: bool,
     /// Every runtime reads it as it is.
     is_plain: bool,
-}
-
-/// Returns whether a value says anything: not null, not an empty text, list or object. Providers differ in the types that
-/// they put here, and only this matters.
-fn says_anything(value: Option<&RawValue>) -> bool {
-    value.is_some_and(|value| match value.get().as_bytes() {
-        [b'[' | b'{', inner @ .., _] => !inner.trim_ascii().is_empty(),
-        text => text != b"null" && text != b"\"\"",
-    })
 }
 
 /// What a reason of a stop means. The first words are the format's; others that say the same come from compatible
@@ -187,15 +131,17 @@ impl Reader {
         let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data) else {
             return GARBAGE;
         };
-        if let Some(error) = &chunk.error {
-            return Event::Failed(failed(&mut self.seen, error));
+        if let Some(class) = self.failure_of(&chunk, data) {
+            return Event::Failed(class);
         }
         self.places.clear();
         self.thought.clear();
         let mut is_changed = chunk.usage.is_some_and(|usage| self.count(usage));
         let mut content = false;
         for (place, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
-            let delta = choice.delta.unwrap_or_default();
+            let Some(delta) = Delta::of(&choice) else {
+                return GARBAGE;
+            };
             let says_more = [choice.text, delta.text].into_iter().any(says_anything);
             // One answer was asked for.
             if says_more || (place > 0 && delta.says_anything()) {
@@ -210,6 +156,13 @@ impl Reader {
             }
             if choice.message.is_some_and(|message| self.lacks(message)) {
                 return GARBAGE;
+            }
+            if let Some(denial) = choice.denial().filter(|_| self.not_whole.is_none()) {
+                // The end was passed on before.
+                if self.stopped {
+                    return GARBAGE;
+                }
+                self.not_whole = Some(denial);
             }
             let Some(reason) = choice.finish_reason.filter(|reason| says_anything(Some(reason))) else {
                 continue;
@@ -230,6 +183,22 @@ impl Reader {
             self.seen.rewritten = Some(self.reworded(data));
         }
         if content { Event::Content } else { Event::Start }
+    }
+
+    /// The class of the failure that a chunk tells of.
+    fn failure_of(&mut self, chunk: &Chunk<'_>, data: &[u8]) -> Option<FailureClass> {
+        let choices = chunk.choices.iter().flatten();
+        let mut errors = choices.filter_map(|choice| choice.error.filter(|error| says_anything(Some(error))));
+        if let Some(error) = errors.next() {
+            let error = serde_json::from_str(error.get()).unwrap_or_default();
+            return Some(failed(&mut self.seen, &error));
+        }
+        let is_error = chunk.error.is_some() || chunk.object.is_some_and(|object| object.get() == "\"error\"");
+        if !is_error && chunk.choices.is_some() {
+            return None;
+        }
+        let event: Value = serde_json::from_slice(data).unwrap_or_default();
+        (is_error || !is_aside(&event)).then(|| failed_event(&mut self.seen, &event))
     }
 
     /// The reason of the stop to tell the runtime, if it is not the provider's own.
@@ -360,21 +329,20 @@ impl Reader {
                 self.carried.take_field(name, parts);
             }
         }
-        let is_text = |thought: &RawValue| thought.get().starts_with('"') && thought.get() != "\"\"";
-        if ![delta.reasoning_content, delta.reasoning]
-            .into_iter()
-            .flatten()
-            .any(is_text)
-        {
-            let thought = shown_otherwise(delta);
-            if !thought.is_empty() {
-                if !thinks && !has_content {
-                    self.seen.progress(thought.len());
-                }
-                (thinks, is_plain) = (true, false);
-                self.carried.thought_in_parts();
-                self.thought = thought;
+        let shown = delta.thought();
+        let is_shown = shown.is_some();
+        let mut thought = shown.unwrap_or_else(|| shown_otherwise(delta));
+        let has_more = !delta.elsewhere.is_empty() && delta.elsewhere != thought;
+        if has_more || (!is_shown && !thought.is_empty()) {
+            if has_more {
+                self.seen.progress(delta.elsewhere.len());
+                thought.push_str(&delta.elsewhere);
+            } else if !thinks && !has_content {
+                self.seen.progress(thought.len());
             }
+            (thinks, is_plain) = (true, false);
+            self.carried.thought_in_parts();
+            self.thought = thought;
         }
         self.refused |= says_anything(delta.refusal);
         self.seen.progress(
@@ -392,7 +360,7 @@ impl Reader {
     /// Returns whether a whole message has more text than was streamed: runtimes read what is streamed alone.
     fn lacks(&self, message: &RawValue) -> bool {
         let message: Value = serde_json::from_str(message.get()).unwrap_or_default();
-        written(&message["content"]).is_none_or(|whole| !self.seen.has_all_of(&whole.text))
+        written(&message["content"]).is_none_or(|whole| !self.seen.has_all_of([&*whole.text]))
     }
 
     fn take_call(&mut self, call: &Value) -> Result<bool, Unreadable> {
@@ -452,23 +420,6 @@ impl Reader {
         self.refused |= content.refuses;
         Ok(content.is_plain)
     }
-}
-
-/// The text of a thought that stands in no field for a text: a list of parts, or details beside it.
-fn shown_otherwise(delta: &Delta<'_>) -> String {
-    let read = |raw: Option<&RawValue>| -> Value {
-        // A text is one already.
-        let raw = raw.filter(|raw| raw.get().starts_with(['[', '{']));
-        raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default()
-    };
-    let in_field = [delta.reasoning_content, delta.reasoning].map(|raw| thoughts(&read(raw)));
-    let details = [&delta.reasoning_details, &delta.thinking_blocks].map(|parts| parts.as_ref().map(thoughts));
-    let mut found = in_field
-        .into_iter()
-        .chain([thoughts_among(&read(delta.content))])
-        .chain(details.into_iter().flatten());
-    found.find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// A chunk with a call in the form from before tools, in the newer one; nothing for any other.

@@ -1,13 +1,15 @@
 //! `OpenAI` Responses: reading the stream.
 
 use conclave_engine::ports::StrayCall;
+use conclave_resilience::classify::ProviderFault;
 use serde_json::{Value, json};
 
 use super::{
     Event, GARBAGE, Seen, StreamReader,
     counts::write_plainly,
+    failure::{failed, failed_event},
     frame,
-    openai::{failed, take_counts},
+    openai::take_counts,
     seen::{dense_len, grow, is_whole, stray_call},
     words::{brings_words, has_words, written},
 };
@@ -27,6 +29,8 @@ pub(super) struct Reader {
     refused: bool,
     /// Length of the text that was streamed of items that were not added, without white space.
     said_elsewhere: usize,
+    /// The texts of parts that have ended without a piece of them.
+    untold: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +78,7 @@ impl StreamReader for Reader {
             return Event::Start;
         }
         match serde_json::from_slice::<Value>(data) {
+            Ok(event) if !event["error"].is_null() => Event::Failed(failed_event(&mut self.seen, &event)),
             Ok(event) if event["type"].is_string() => self.read_event(event),
             _ => GARBAGE,
         }
@@ -149,19 +154,25 @@ impl Reader {
                 }
                 Event::Content
             }
-            "response.content_part.added" | "response.content_part.done" if written(&event["part"]).is_none() => {
-                GARBAGE
+            "response.content_part.added" if written(&event["part"]).is_none() => GARBAGE,
+            "response.content_part.done" => self.end_part(&event, place, &event["part"]),
+            "response.output_text.done" => self.end_part(&event, place, &event["text"]),
+            "response.completed" => self.complete(&event),
+            "response.incomplete" if matches!(self.stopped, Some(Stopped::Completed)) => {
+                // It was whole before.
+                let reason = event["response"]["incomplete_details"]["reason"].as_str();
+                reason.unwrap_or("incomplete").clone_into(&mut self.seen.failure);
+                Event::Failed(ProviderFault::CutStream.into())
             }
-            "response.completed" => self.complete(&event["response"]),
             "response.incomplete" => self.stop(Stopped::Incomplete, &event["response"]),
             "response.failed" => {
                 self.count(&event["response"]);
                 Event::Failed(failed(&mut self.seen, &event["response"]["error"]))
             }
-            "error" => {
-                let flat = || json!({"code": event["code"], "message": event["message"]});
-                let error = Some(&event["error"]).filter(|error| !error.is_null()).cloned();
-                Event::Failed(failed(&mut self.seen, &error.unwrap_or_else(flat)))
+            "error" | "response.error" => {
+                // The type is that of the event.
+                let flat = json!({"code": event["code"], "message": event["message"]});
+                Event::Failed(failed(&mut self.seen, &flat))
             }
             kind if is_content(kind) => {
                 // What is done repeats what came before.
@@ -255,9 +266,12 @@ impl Reader {
                 self.seen.called(stray);
             }
             "message" => {
-                let Some(whole) = written(&item["content"]).map(|whole| whole.text.into_owned()) else {
+                let Some(mut whole) = written(&item["content"]).map(|whole| whole.text.into_owned()) else {
                     return GARBAGE;
                 };
+                if said == 0 && whole.is_empty() {
+                    whole = std::mem::take(&mut self.untold).concat();
+                }
                 self.message_is_incomplete = item["status"].as_str().is_some_and(|status| status != "completed");
                 let length = dense_len(&whole);
                 if said == 0 && length > 0 {
@@ -265,7 +279,7 @@ impl Reader {
                     self.seen.begin_text();
                     self.seen.text(&whole);
                     self.seen.rewritten = Some(streamed(place, &event, &whole, was_added));
-                } else if length > said {
+                } else if length > said || !self.seen.has_all_of([whole.as_str()]) {
                     // A piece of it is missing.
                     return GARBAGE;
                 }
@@ -280,31 +294,117 @@ impl Reader {
         Event::Content
     }
 
-    fn complete(&mut self, response: &Value) -> Event {
+    /// Takes the text of a part as its end repeats it. One of which no piece came waits for the end of its item.
+    fn end_part(&mut self, event: &Value, place: u64, part: &Value) -> Event {
+        let Some(text) = written(part).map(|part| part.text) else {
+            return GARBAGE;
+        };
+        if *self.said_of(event, place) > 0 {
+            if !self.seen.has_all_of([&*text]) {
+                return GARBAGE;
+            }
+        } else if !text.is_empty() && self.untold.last().is_none_or(|last| *last != *text) {
+            self.untold.push(text.into_owned());
+        }
+        Event::Content
+    }
+
+    fn complete(&mut self, event: &Value) -> Event {
+        let response = &event["response"];
+        if !response.is_object() {
+            return GARBAGE;
+        }
+        if !response["error"].is_null() {
+            return Event::Failed(failed(&mut self.seen, &response["error"]));
+        }
+        let Some(late) = self.bring_late(response) else {
+            return GARBAGE;
+        };
         let messages = response["output"].as_array().into_iter().flatten();
         let messages = messages.filter(|item| item["type"] == "message");
-        let mut all = String::new();
-        for message in messages {
-            let Some(text) = written(&message["content"]) else {
-                return GARBAGE;
-            };
-            all.push_str(&text.text);
-        }
-        if !self.seen.has_all_of(&all) || calls_of(response) > self.calls {
+        let texts: Option<Vec<_>> = messages
+            .map(|message| written(&message["content"]).map(|written| written.text))
+            .collect();
+        let Some(texts) = texts else { return GARBAGE };
+        let is_told = self.untold.iter().all(|text| self.seen.has_all_of([text.as_str()]));
+        if !is_told || !self.seen.has_all_of(texts.iter().map(|text| &**text)) || calls_of(response) > self.calls {
             return GARBAGE;
         }
         let status = &response["status"];
         let lacks = response["incomplete_details"]["reason"].is_string();
         // The event says one thing and what is in it another one: the answer is whole where nothing denies it.
-        if self.message_is_incomplete || lacks || !(status.is_null() || status == "completed") {
-            self.stop(Stopped::Incomplete, response);
-            return Event::Unusual;
+        let stopped = if self.message_is_incomplete || lacks || !(status.is_null() || status == "completed") {
+            Stopped::Incomplete
+        } else if self.refused {
+            Stopped::Refused
+        } else {
+            Stopped::Completed
+        };
+        let end = match (self.stop(stopped, response), stopped) {
+            (Event::Terminal, Stopped::Completed) => Event::Terminal,
+            _ => Event::Unusual,
+        };
+        if !late.is_empty() {
+            let last = if end == Event::Terminal {
+                frame(event)
+            } else {
+                String::new()
+            };
+            self.seen.rewritten = Some(late + &last);
         }
-        if self.refused {
-            self.stop(Stopped::Refused, response);
-            return Event::Unusual;
+        end
+    }
+
+    /// The frames of an answer that stands in its last event alone, as some gateways make a stream of one piece; none for any
+    /// other, and `None` if it cannot be read.
+    fn bring_late(&mut self, response: &Value) -> Option<String> {
+        let mut frames = String::new();
+        if !self.seen.is_silent() || self.calls > 0 {
+            return Some(frames);
         }
-        self.stop(Stopped::Completed, response)
+        let is_all = self.seen.written == 0;
+        let output = response["output"].as_array().into_iter().flatten();
+        let is_late = |item: &&Value| match item["type"].as_str() {
+            Some("message" | "function_call") => true,
+            Some("reasoning") => is_all,
+            _ => false,
+        };
+        let mut items: Vec<Value> = output.filter(is_late).cloned().collect();
+        if !self.untold.is_empty() && !items.iter().any(|item| item["type"] == "message") {
+            let id = self
+                .open
+                .iter()
+                .rfind(|open| open.is_message)
+                .map(|open| open.id.clone());
+            items.push(json!({"id": id, "type": "message", "status": "completed", "role": "assistant", "content": []}));
+        }
+        for (place, mut item) in (0..).zip(items) {
+            if item["id"].as_str().is_none_or(str::is_empty) {
+                item["id"] = json!(format!("item_{place}"));
+            }
+            let is_message = item["type"] == "message";
+            let id = item["id"].as_str().unwrap_or_default();
+            let is_open = self.position(id, place, is_message).is_some();
+            if !is_open && !is_message {
+                let mut added = item.clone();
+                if !added["arguments"].is_null() {
+                    added["arguments"] = json!("");
+                }
+                let event = json!({"type": "response.output_item.added", "output_index": place, "item": added});
+                frames.push_str(&frame(&event));
+            }
+            let done = json!({"type": "response.output_item.done", "output_index": place, "item": item});
+            self.refused |= refuses(&done);
+            if self.end_item(place, done.clone()) == GARBAGE {
+                return None;
+            }
+            match self.seen.rewritten.take() {
+                Some(rewritten) => frames.push_str(&rewritten),
+                None if is_open || !is_message => frames.push_str(&frame(&done)),
+                None => {}
+            }
+        }
+        Some(frames)
     }
 
     /// The end of the response. Without the counts of tokens `OpenCode` would take it for a cut stream and ask again,

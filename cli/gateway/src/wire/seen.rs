@@ -2,6 +2,7 @@
 
 use conclave_engine::ports::{StrayCall, text_of_blocks};
 use conclave_shared::pricing::TokenUsage;
+use memchr::memmem;
 
 /// Maximum length of the arguments that are kept of a call, in bytes.
 const MAX_STRAY: usize = 300_000;
@@ -91,15 +92,38 @@ impl Seen {
         self.stray_calls.extend(calls.into_iter().filter(StrayCall::may_tell));
     }
 
-    /// Returns whether a text is not longer than all that came so far, as the end of an answer repeats it.
-    pub(super) fn has_all_of(&self, text: &str) -> bool {
-        dense_len(text) <= self.said
+    /// Returns whether these texts, with which the end of an answer repeats it, have come so far. Of a character that came in halves
+    /// nothing is left, so only those are compared that cannot.
+    pub(super) fn has_all_of<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> bool {
+        let texts: Vec<&str> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        if texts.iter().map(|text| dense_len(text)).sum::<usize>() > self.said {
+            return false;
+        }
+        if texts.is_empty() || self.kept >= MAX_TEXT {
+            return true;
+        }
+        let said: Vec<u8> = self.blocks.iter().flat_map(|block| letters(block)).collect();
+        texts.into_iter().all(|text| {
+            let text: Vec<u8> = letters(text).collect();
+            memmem::find(&said, &text).is_some()
+        })
+    }
+
+    /// Returns whether no text came so far.
+    pub(super) fn is_silent(&self) -> bool {
+        self.said == 0
     }
 
     /// The text so far, which is not kept any more.
     pub(crate) fn take_text(&mut self) -> String {
         text_of_blocks(std::mem::take(&mut self.blocks).iter().map(String::as_str))
     }
+}
+
+/// The characters of a text that are neither white space nor longer than a byte.
+fn letters(text: &str) -> impl Iterator<Item = u8> {
+    text.bytes()
+        .filter(|byte| byte.is_ascii() && !byte.is_ascii_whitespace())
 }
 
 /// Length of a text without its white space, in bytes.

@@ -48,6 +48,28 @@ impl Frame {
         }
         Some(joined)
     }
+
+    /// Returns whether the event has this name.
+    pub(crate) fn is(&self, name: &[u8]) -> bool {
+        let names = Lines(&self.0).filter_map(|line| line.strip_prefix(b"event:"));
+        names.last().is_some_and(|known| known.trim_ascii() == name)
+    }
+
+    /// The lines that are neither a field of an event nor a comment, joined. No stream of events has any: a server wrote them
+    /// that knows nothing of it, or did not get to it.
+    pub(crate) fn strays(&self) -> Option<Vec<u8>> {
+        let strays: Vec<&[u8]> = Lines(&self.0).filter(|line| is_stray(line)).collect();
+        (!strays.is_empty()).then(|| strays.join(&b'\n'))
+    }
+}
+
+/// Names of the fields of an event.
+const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
+
+/// Returns whether a line is neither a field of an event, nor a comment, nor empty.
+fn is_stray(line: &[u8]) -> bool {
+    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    !name.is_empty() && !FIELDS.contains(&name) && !line.trim_ascii().is_empty()
 }
 
 /// Returns whether a body begins as a stream of events does, and no other.
@@ -163,6 +185,12 @@ impl FrameParser {
     /// a frame and worth nothing.
     pub(crate) fn finish(&mut self) -> Option<Frame> {
         self.blank_line_seen.then(|| self.take())
+    }
+
+    /// What is left over of a stream that has ended.
+    pub(crate) fn rest(&mut self) -> Frame {
+        self.scanned = self.buffer.len();
+        self.take()
     }
 
     fn take(&mut self) -> Frame {

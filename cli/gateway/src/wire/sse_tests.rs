@@ -54,6 +54,32 @@ fn data_lines_are_joined() {
 }
 
 #[test]
+fn lines_that_no_event_has_are_found() {
+    for (stream, strays) in [
+        (
+            "event: a\ndata: x\nid: 7\nretry: 3\ndata\nevent:b\n: comment\n:\n\n",
+            None,
+        ),
+        (": OPENROUTER PROCESSING\r\n\r\n", None),
+        (" \n\n", None),
+        ("data: x\n{\"error\":\"dead\"}\n\n", Some("{\"error\":\"dead\"}")),
+        ("error: {}\n\n", Some("error: {}")),
+        ("<html>\r\n502\r\n\r\n", Some("<html>\n502")),
+        ("database: x\n\n", Some("database: x")),
+    ] {
+        let found = frames([stream.as_bytes()])[0].strays();
+        assert_eq!(found.as_deref(), strays.map(str::as_bytes), "{stream:?}");
+    }
+    let named = frames([&b"event: ping\nevent:error \ndata: x\n\n"[..]]);
+    assert!(named[0].is(b"error") && !named[0].is(b"ping"));
+    let mut parser = FrameParser::new();
+    parser.push(Bytes::from_static(b"data: x\n\n{\"error\":\"dead\"}\n"));
+    assert!(parser.next_frame().is_ok_and(|frame| frame.is_some()));
+    assert_eq!(parser.next_frame(), Ok(None));
+    assert_eq!(parser.rest().strays().as_deref(), Some(&b"{\"error\":\"dead\"}"[..]));
+}
+
+#[test]
 fn half_a_frame_is_none() {
     assert!(frames([&b"data: one\n"[..]]).is_empty());
 }

@@ -26,6 +26,11 @@ fn a_thought_in_any_form_is_handed_on_as_a_text() {
         json!({"reasoning": null, "reasoning_details": [text("reasoning.text")]}),
         json!({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}, {"type": "reasoning.encrypted", "data": "x"}]}),
         json!({"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "x"}]}),
+        json!({"reasoning_text": "hm", "reasoning_opaque": "x"}),
+        json!({"role": "assistant", "thinking": "hm", "content": null}),
+        json!({"thought": {"text": "hm"}}),
+        json!({"of_next_year": "hm", "thought_signature": "x", "content": "a"}),
+        json!({"reasoning": "h", "thought": "m"}),
     ] {
         let mut reader = Wire::OpenAiChat.reader();
         let passed = passed(&mut reader, &delta);
@@ -40,10 +45,31 @@ fn a_thought_in_any_form_is_handed_on_as_a_text() {
         json!({"reasoning": "hm", "reasoning_details": [text("reasoning.text")]}),
         json!({"reasoning_content": "hm", "content": "a"}),
         json!({"content": "a", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}),
+        json!({"reasoning": "hm", "reasoning_text": "hm"}),
+        json!({"content": "a", "item_id": "x", "provider_specific_fields": {"text": "a"}, "annotations": [{"text": "b"}]}),
     ] {
         let mut reader = Wire::OpenAiChat.reader();
         assert_eq!(passed(&mut reader, &delta), delta, "every runtime reads it");
     }
+}
+
+#[test]
+fn a_thought_that_comes_with_the_start_of_its_block_is_handed_on_as_a_piece() {
+    let start = json!({"type": "content_block_start", "index": 3,
+        "content_block": {"type": "thinking", "thinking": "hm", "signature": "c2ln"}});
+    let mut reader = Wire::Anthropic.reader();
+    assert_eq!(reader.read(start.to_string().as_bytes()), Event::Content);
+    let rewritten = reader.rewritten().expect("in another way");
+    let order = [
+        r#""content_block":{"type":"thinking","thinking":"","signature":""}"#,
+        r#""delta":{"type":"thinking_delta","thinking":"hm"}"#,
+        r#""delta":{"type":"signature_delta","signature":"c2ln"}"#,
+    ];
+    let places: Vec<_> = order.iter().map(|part| rewritten.find(part)).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{rewritten}");
+    reader.read(br#"{"type":"content_block_stop","index":3}"#);
+    assert_eq!(reader.seen().signatures, ["c2ln"]);
+    assert_eq!(reader.seen().written, 6);
 }
 
 #[test]

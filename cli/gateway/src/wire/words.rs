@@ -2,9 +2,9 @@
 //!
 //! A piece that cannot be read is never nothing: the rest of the answer would count as all of it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 /// Kinds of parts that are thoughts.
 const THOUGHTS: [&str; 4] = ["thinking", "reasoning", "reasoning_text", "summary_text"];
@@ -72,6 +72,49 @@ pub(super) fn thoughts_among(content: &Value) -> String {
     let is_thought = |part: &&Value| THOUGHTS.contains(&part["type"].as_str().unwrap_or_default());
     let parts = content.as_array().into_iter().flatten();
     parts.filter(is_thought).map(thoughts).collect()
+}
+
+/// The text in the fields of a delta that are neither known nor labels: endpoints show thoughts under names of their own.
+pub(super) fn thoughts_elsewhere(delta: &str) -> String {
+    const KNOWN: [&str; 14] = [
+        "content",
+        "text",
+        "refusal",
+        "reasoning_content",
+        "reasoning",
+        "reasoning_details",
+        "thinking_blocks",
+        "tool_calls",
+        "function_call",
+        "audio",
+        "images",
+        "annotations",
+        "citations",
+        "provider_specific_fields",
+    ];
+    const LABELS: [&str; 13] = [
+        "id",
+        "type",
+        "name",
+        "role",
+        "signature",
+        "status",
+        "model",
+        "object",
+        "phase",
+        "channel",
+        "reason",
+        "opaque",
+        "data",
+    ];
+    let is_label = |name: &str| LABELS.iter().any(|end| name.ends_with(end)) || name.contains("encrypted");
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(delta).unwrap_or_default();
+    let unknown = fields
+        .iter()
+        .filter(|(name, _)| !KNOWN.contains(&name.as_str()) && !is_label(name));
+    unknown
+        .map(|(_, raw)| thoughts(&serde_json::from_str(raw.get()).unwrap_or_default()))
+        .collect()
 }
 
 /// Returns whether a part of an unknown kind says anything: whether there is a text in it that is not its kind or a name.

@@ -234,6 +234,36 @@ async fn an_error_in_place_of_a_stream_is_told_in_its_words() {
 }
 
 #[tokio::test]
+async fn an_error_in_a_stream_is_told_in_its_words_and_a_sign_of_life_is_none() {
+    let name = FORMATS[1];
+    let wire = wire_of(model(name).provider());
+    for error in [
+        "event: error\ndata: {\"message\":\"engine dead\"}\n\n",
+        "event: error\ndata: engine dead\n\n",
+        "error: {\"code\":500,\"message\":\"engine dead\"}\n\n",
+        "{\"error\":\"engine dead\"}\n\n",
+        "<html>engine dead</html>\n\n",
+    ] {
+        let raw = Raw::start(move |_| in_pieces(&(error.to_owned() + &whole(wire, "first")), 4096)).await;
+        let gateway = gateway_of(&raw.url, name).await;
+        let outcome = ask_model(&gateway, name).await;
+        assert!(!outcome.is_whole(), "{error}: {outcome:?}");
+        let cause = gateway.last_failure(&session("ses_a")).expect("a cause");
+        assert!(cause.contains("engine dead"), "{error}: {cause}");
+    }
+    for alive in [
+        ": OPENROUTER PROCESSING\n\n",
+        "event: ping\ndata: {}\n\n",
+        "event: ping\ndata: now\n\n",
+    ] {
+        let raw = Raw::start(move |_| in_pieces(&(alive.to_owned() + &whole(wire, "first")), 4096)).await;
+        let gateway = gateway_of(&raw.url, name).await;
+        let outcome = ask_model(&gateway, name).await;
+        assert!(outcome.is_whole() && raw.seen().len() == 1, "{alive}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn other_content_types_are_no_answers() {
     is_garbage(|| typed("text/html", "<html><body>502</body></html>")).await;
     is_garbage(|| typed("application/json", r#"{"detail":"Not Found"}"#)).await;
