@@ -41,7 +41,7 @@ fn check(added: &[u32], line: u32, quote: &str) -> Result<Refuting, String> {
         base: Some(&base),
         change: Some(&change),
     };
-    check_refutation(None, &finding(), &[], file, line, quote)
+    check_refutation(None, &finding(), &[], file, line, quote).map_err(|fault| fault.to_string())
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub struct PanelResult {
     pub hallucinated: Vec<Hallucinated>,
     /// Serious findings without code that shows them.
     pub unproven: Vec<UnprovenFinding>,
-    /// What was read of the workspace, by required reviewers whose answer counts: each patch is in the field of one.
+    /// Reads of the workspace, by required reviewers whose answer counts: each patch is in the field of one.
     pub reads: Vec<FileRead>,
     /// Reads of the other reviewers whose answer counts.
     pub side_reads: Vec<FileRead>,

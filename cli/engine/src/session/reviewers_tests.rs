@@ -1114,6 +1114,7 @@ async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_r
         ("codex", Content::None, false, unread),
         ("codex", Content::Text, true, None),
         ("codex", Content::None, true, None),
+        // It has read the other one.
         ("security", Content::Text, false, None),
     ] {
         let stage = Stage::new(|_, _| nothing_found(5));
@@ -1124,6 +1125,7 @@ async fn what_a_reviewer_of_rules_has_not_read_is_not_checked_whoever_else_has_r
         let (mut files, mut patches) = (input.files.to_vec(), input.patches.to_vec());
         files[1].content = content;
         patches[1].in_prompt = in_prompt;
+        patches[0].in_prompt = reviewer == "security";
         (input.files, input.patches) = (Arc::new(files), Arc::new(patches));
         let panel = run_at_once(&context, members, &input, 1).await;
         let report = &panel.reports[0];

@@ -1,4 +1,4 @@
-//! The failures that a stream tells of, in the forms in which servers write them.
+//! The failures that a stream reports, in the forms in which servers write them.
 
 use conclave_resilience::classify::{FailureClass, ProviderFault, classify, classify_event};
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(crate) fn failed_text(seen: &mut Seen, said: &[u8], fault: ProviderFault) ->
     if let Ok(event @ (Value::Object(_) | Value::String(_))) = serde_json::from_str(error) {
         return failed_event(seen, &event);
     }
-    // What is no text has no words.
+    // Anything but a text is without words.
     if !error.contains(char::REPLACEMENT_CHARACTER) {
         error.clone_into(&mut seen.failure);
     }

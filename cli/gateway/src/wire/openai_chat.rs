@@ -185,7 +185,7 @@ impl Reader {
         if content { Event::Content } else { Event::Start }
     }
 
-    /// The class of the failure that a chunk tells of.
+    /// The class of the failure that a chunk reports.
     fn failure_of(&mut self, chunk: &Chunk<'_>, data: &[u8]) -> Option<FailureClass> {
         let choices = chunk.choices.iter().flatten();
         let mut errors = choices.filter_map(|choice| choice.error.filter(|error| says_anything(Some(error))));

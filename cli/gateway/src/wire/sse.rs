@@ -187,7 +187,7 @@ impl FrameParser {
         self.blank_line_seen.then(|| self.take())
     }
 
-    /// What is left over of a stream that has ended.
+    /// The rest of a stream that has ended.
     pub(crate) fn rest(&mut self) -> Frame {
         self.scanned = self.buffer.len();
         self.take()
