@@ -530,7 +530,7 @@ fn every_address_that_composer_can_fetch_from_counts() {
         ("repos/a/b/", "repos/evil/b/", one("registry", 7)),
         ("\"shasum\": \"\"", mirrors, one("registry", 7)),
         (dist, "", one("source", 5)),
-        // The directory for a version, the repository where there is no directory.
+        // Composer installs a version from the directory, and from the repository if the directory is missing.
         (
             archive,
             "\"type\": \"path\", \"url\": \"lib/b\"",

@@ -3,6 +3,7 @@
 mod by_rules;
 mod conclude;
 mod engineering_rules;
+mod gaps;
 mod job;
 mod partial;
 mod prior;

@@ -212,11 +212,7 @@ async fn run_member(
     if has_answer {
         report.outcome = ReviewerOutcome::Ok;
         report.reason = None;
-        if is_unread {
-            result.unused_reads = reads;
-            report.outcome = ReviewerOutcome::Failed;
-            report.reason = Some("it has read none of its patches".to_owned());
-        } else if answers.faults.is_empty() {
+        if answers.faults.is_empty() && !is_unread {
             let read = if member.required {
                 &mut result.reads
             } else {
@@ -230,10 +226,13 @@ async fn run_member(
             result.unused_reads = reads;
             result.unused_reads.extend(in_prompt(input));
             report.outcome = ReviewerOutcome::Failed;
-            report.reason = Some(match &told {
-                Some(told) => format!("it may have told a problem that is in no finding: {told}"),
-                None => format!("unreadable output: {}", answers.faults.join("; ")),
-            });
+            report.reason = match &told {
+                told if answers.faults.is_empty() => {
+                    with_words(Some("it has read none of its patches".to_owned()), told.as_deref())
+                }
+                Some(_) => with_words(None, told.as_deref()),
+                None => Some(format!("unreadable output: {}", answers.faults.join("; "))),
+            };
         }
     }
     // A reviewer that may have seen a problem is needed: the review does not have it.
